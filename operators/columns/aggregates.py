@@ -68,7 +68,8 @@ class ColumnAggregate(Kernel):
 
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
         frame = self._frame(frontier)
-        self._held.append(_lasting(self._numbers(fresh[0]), frame))
+        if len(fresh[0]):
+            self._held.append(_lasting(self._numbers(fresh[0]), frame))
         found = self._beyond
         if frame.first <= frontier and frontier > NEG:
             found = joined([found, self._windows(frame)], self.width, self.pool)
