@@ -18,7 +18,7 @@ from tidelog.plans.tree.syntax import Value
 
 WHOLE = st.integers(1 - MAX_INTEGER, MAX_INTEGER - 1)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False).map(canonical)
-NEAR = st.floats(-1e6, 1e6).map(canonical) | st.sampled_from([0, 0.1, 0.5, 1, 3, -0.1, 1e16, 1e-300])
+NEAR = st.floats(-1e6, 1e6).map(canonical) | st.sampled_from([0, 0.1, 0.5, 1, 3, -0.1, 10**16, 1e-300])
 NUMBERS = st.lists(NEAR, min_size=1, max_size=12) | st.lists(NEAR | WHOLE | FLOATS, min_size=1, max_size=12)
 
 
