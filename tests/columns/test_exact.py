@@ -13,7 +13,7 @@ from tidelog.operators.columns.exact import NotExactError, deviations, digits_of
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.grouped.counting.sums import root, rounded
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.plans.tree.numerals import MAX_INTEGER, canonical
+from tidelog.plans.tree.numerals import EXACT_FLOAT, MAX_INTEGER, canonical
 from tidelog.plans.tree.syntax import Value
 
 WHOLE = st.integers(1 - MAX_INTEGER, MAX_INTEGER - 1)
@@ -35,6 +35,11 @@ def as_value(number: Fraction) -> Value | None:
         return None
 
 
+def shown(value: Value | None) -> Value | None:
+    """A number as it is printed; beyond 2⁵³ a pool has one code for an integer and the float that equals it."""
+    return repr(value) if isinstance(value, int | float) and abs(value) < EXACT_FLOAT else value
+
+
 @given(NUMBERS, st.booleans())
 def test_means_are_rounded_once(numbers: list[Value], is_mean: bool) -> None:
     """Of numbers of all sizes, and as the values that they are when they are computed one by one."""
@@ -43,7 +48,7 @@ def test_means_are_rounded_once(numbers: list[Value], is_mean: bool) -> None:
     values, there = quotients(total, counts if is_mean else np.ones_like(counts), pool)
     expected = [as_value(each / (size if is_mean else 1)) for size, each in enumerate(sums(numbers), 1)]
     found = [value if is_there else None for value, is_there in zip(pool.listed(values), there.tolist(), strict=True)]
-    assert list(map(repr, found)) == list(map(repr, expected))
+    assert list(map(shown, found)) == list(map(shown, expected))
 
 
 @given(NUMBERS)
