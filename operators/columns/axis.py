@@ -12,6 +12,8 @@ from tidelog.operators.columns.arrays import Array, np, radix_order, ranges
 from tidelog.plans.data.timeline import NEG, POS
 
 _ROOM = 1 << 62
+_NEAR = 1 << 32
+"""Times that lie no further apart are sorted digit by digit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +58,12 @@ class Axis:
             return self._placed(keys, np.searchsorted(self._known, hi + 1))
         return self._placed(keys, np.minimum(hi + 1, self._last) - self._first)
 
+    def behind(self, keys: Array, times: Array) -> Array:
+        """The places before which all lies that begins at or before some times, be they known or not."""
+        if self._known is not None:
+            return self._placed(keys, np.searchsorted(self._known, np.maximum(times, NEG) + 1))
+        return self._placed(keys, np.maximum(times, self._first) + (1 - self._first))
+
     def _placed(self, keys: Array, times: Array) -> Array:
         found: Array = keys * self._span
         found += times
@@ -85,9 +93,16 @@ def in_order(keys: Array, begins: Array, lo: Array) -> Array | None:
     """The order of the places at which ranges begin; None where they are in order."""
     if not len(begins) or (begins[1:] >= begins[:-1]).all():
         return None
+    most = int(keys.max()) + 1
     if (lo[1:] >= lo[:-1]).all():
-        return radix_order(keys, int(keys.max()) + 1)
-    return np.argsort(begins, kind="stable")
+        return radix_order(keys, most)
+    first = int(lo.min())
+    span = int(lo.max()) - first + 1
+    if span > _NEAR:
+        return np.argsort(begins, kind="stable")
+    order = radix_order(lo - first, span)
+    found: Array = order[radix_order(keys[order], most)]
+    return found
 
 
 def united(begins: Array, ends: Array, places: Array | None) -> Runs:

@@ -8,7 +8,7 @@ from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.axis import Axis, Laid, meetings, without
 from tidelog.operators.columns.batch import Batch, empty
 from tidelog.operators.columns.expressions import Scope
-from tidelog.operators.columns.kernel import Pointwise, Windowed
+from tidelog.operators.columns.kernel import Pointwise, Windowed, after
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.analysis.physical.lookups import kept_columns, variables_of
@@ -41,7 +41,7 @@ class ColumnJoin(Windowed):
         return self._join.pattern(port, batch)
 
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
-        found = self._join.of([batch.clipped(self.frontier + 1, frontier) for batch in held])
+        found = self._join.of([batch.clipped(after(self.frontier), frontier) for batch in held])
         self.failed = self._join.failed
         return found
 
@@ -169,7 +169,7 @@ class ColumnAntiJoin(Windowed):
         return matching(self._negated, self._names, batch, self.pool) if port else batch
 
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
-        positive, negative = (batch.clipped(self.frontier + 1, frontier) for batch in held)
+        positive, negative = (batch.clipped(after(self.frontier), frontier) for batch in held)
         return outside(positive, self._places, negative, self.pool)
 
 

@@ -37,6 +37,19 @@ class Kernel(ABC):
     def kept(self) -> int:
         """How many rows are kept for later."""
 
+    def told(self, found: Batch, frontier: int) -> tuple[Batch, Batch]:
+        """What of some coverage is told now that the frontier moves to this one, and what lies beyond it."""
+        if frontier <= NEG:
+            return empty(self.width), found
+        out = found.clipped(after(self.frontier), frontier)
+        self.frontier = frontier
+        return out, found.clipped(frontier + 1, POS) if frontier < POS else empty(self.width)
+
+
+def after(frontier: int) -> int:
+    """The first time behind a frontier: all times are, where nothing is known yet."""
+    return NEG if frontier <= NEG else frontier + 1
+
 
 class Pointwise(Kernel):
     """A kernel whose output is the union of what each fact of its ports gives by itself.
@@ -55,10 +68,8 @@ class Pointwise(Kernel):
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
         given = [self.give(port, batch) for port, batch in enumerate(fresh) if len(batch)]
         found = joined([self._beyond, *given], self.width, self.pool)
-        out = found.clipped(self.frontier + 1, frontier)
-        beyond = found.clipped(frontier + 1, POS) if frontier < POS else empty(self.width)
+        out, beyond = self.told(found, frontier)
         self._beyond = beyond.tidied(self.pool)
-        self.frontier = frontier
         return out
 
     def kept(self) -> int:
@@ -95,8 +106,7 @@ class Windowed(Kernel):
             for port, (old, new) in enumerate(zip(self._held, fresh, strict=True))
         ]
         self.settle(held)
-        out = self.compute(held, frontier).clipped(self.frontier + 1, frontier)
-        self.frontier = frontier
+        out = empty(self.width) if frontier <= NEG else self.told(self.compute(held, frontier), frontier)[0]
         self._held = [empty(each.width) for each in held] if frontier >= POS else self.left(held, frontier)
         return out
 

@@ -48,7 +48,7 @@ class ColumnErode(Windowed):
                 return empty(self.width)
             start = int(held[1].lo[0])
             lo = np.where(runs.lo <= start, start, lo)
-        there = lo <= hi
+        there = (lo <= hi) & (lo < POS)
         return Batch(tuple(column[there] for column in runs.columns), lo[there], hi[there])
 
     def _eroded(self, lo: Array, hi: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tidelog.operators.columns.arrays import Array, is_number, np, ranges
 from tidelog.operators.columns.batch import Batch, empty
-from tidelog.operators.columns.kernel import Pointwise, Windowed
+from tidelog.operators.columns.kernel import Pointwise, Windowed, after
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.timeline import LIMIT, NEG, POS, Metric
 from tidelog.plans.tree.numerals import EXACT_FLOAT
@@ -113,7 +113,7 @@ class ColumnBind(Windowed):
             return empty(self.width)
         if int(batch.lo.min()) <= NEG:
             raise OverflowError("a fact without a begin holds at infinitely many past times, and each would be a row")
-        batch = batch.clipped(self.frontier + 1, frontier)
+        batch = batch.clipped(after(self.frontier), frontier)
         batch = batch.take(batch.hi < POS)
         count = batch.hi - batch.lo + 1
         if len(count) and int(count.max()) > MOST_ROWS:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidelog.operators.columns.aggregates import ColumnAggregate
 from tidelog.operators.columns.holding import ColumnLatest
 from tidelog.operators.columns.joining import ColumnAntiJoin, ColumnJoin, Selection
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.lasting import ColumnErode, ColumnLatch, ColumnPair
 from tidelog.operators.columns.moving import ColumnBind, ColumnDilate, ColumnMove, ColumnStepped, ColumnUnion
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.columns.thresholds import ColumnThreshold
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.plan.feeds import width_of
 from tidelog.plans.plan.plan import (
+    AggregateShape,
     AntiJoinShape,
     BindShape,
     DilateShape,
@@ -25,6 +28,7 @@ from tidelog.plans.plan.plan import (
     PairShape,
     Step,
     SteppedShape,
+    ThresholdShape,
     ToldShape,
     UnionShape,
 )
@@ -33,11 +37,11 @@ from tidelog.runtime.columns.rowwise import Rowwise
 
 def build_kernel(step: Step, widths: Sequence[int], timeline: Timeline, pool: Pool) -> Kernel:
     """The kernel of a step whose ports have so many arguments, with nothing kept."""
-    kernel = _pointwise(step, widths, pool) or _windowed(step, widths, timeline, pool)
+    kernel = _moving(step, widths, pool) or _windowed(step, widths, timeline, pool)
     return kernel or Rowwise(step, timeline, widths, width_of(step.shape, widths), pool)
 
 
-def _pointwise(step: Step, widths: Sequence[int], pool: Pool) -> Kernel | None:
+def _moving(step: Step, widths: Sequence[int], pool: Pool) -> Kernel | None:
     match step.shape:
         case UnionShape() | ToldShape() | HoldShape():
             return ColumnUnion(widths, widths[0], pool)
@@ -45,6 +49,8 @@ def _pointwise(step: Step, widths: Sequence[int], pool: Pool) -> Kernel | None:
             return ColumnDilate(metric, future, widths[0], pool)
         case JoinShape(atoms=(_,)) as shape:
             return Selection(shape, pool)
+        case BindShape():
+            return ColumnBind(widths[0], pool)
         case MoveShape(shift):
             return ColumnMove(shift, widths[0], pool)
         case SteppedShape(by):
@@ -65,9 +71,17 @@ def _windowed(step: Step, widths: Sequence[int], timeline: Timeline, pool: Pool)
             return ColumnAntiJoin(shape, pool)
         case LatchShape() as shape:
             return ColumnLatch(shape, timeline, pool)
-        case LatestShape() as shape:
-            return ColumnLatest(shape, widths[0], pool)
-        case BindShape():
-            return ColumnBind(widths[0], pool)
+        case LatestShape() | AggregateShape() | ThresholdShape() as shape:
+            return _grouped(shape, widths[0], pool)
         case _:
             return None
+
+
+def _grouped(shape: LatestShape | AggregateShape | ThresholdShape, width: int, pool: Pool) -> Kernel:
+    match shape:
+        case LatestShape():
+            return ColumnLatest(shape, width, pool)
+        case AggregateShape():
+            return ColumnAggregate(shape, width, pool)
+        case ThresholdShape():
+            return ColumnThreshold(shape, width, pool)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.joining import outside
+from tidelog.operators.columns.kernel import after
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.columns.rules import Rule, rule_of
 from tidelog.plans.data.timeline import NEG
@@ -39,7 +40,8 @@ class Rounds:
             batches += [fresh[entry]] if entry in fresh and len(fresh[entry]) else []
             if batches:
                 batch = joined(batches, batches[0].width, self._pool)
-                now[entry] = batch.clipped(self.frontier + 1, frontier)
+                if frontier > NEG:
+                    now[entry] = batch.clipped(after(self.frontier), frontier)
                 self._waiting[entry] = batch.take(batch.hi > frontier)
         self.frontier = frontier
         return self._follow(now)

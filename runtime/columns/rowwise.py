@@ -8,7 +8,7 @@ from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Fact
-from tidelog.plans.data.timeline import POS, Timeline
+from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.plan.plan import Step
 from tidelog.runtime.network.deploy import build_operator
 
@@ -29,9 +29,7 @@ class Rowwise(Kernel):
             told += self._operator.receive(port, facts, known)
         self.failed = self._operator.failed_evaluations()
         found = joined([self._beyond, batch_of(told, self.width, self.pool)], self.width, self.pool)
-        out = found.clipped(self.frontier + 1, frontier)
-        self._beyond = found.clipped(frontier + 1, POS) if frontier < POS else empty(self.width)
-        self.frontier = frontier
+        out, self._beyond = self.told(found, frontier)
         return out
 
     def kept(self) -> int:
