@@ -17,6 +17,7 @@ from operators.driving import FIRST, LAST, Driver, histories
 from operators.telling import hear, said
 from oracle.aggregates import result_of
 from tidelog.operators.grouped.aggregate import Aggregate
+from tidelog.operators.grouped.counting.sums import rounded
 from tidelog.operators.stores.pieces import Pieces
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
@@ -253,3 +254,12 @@ def _check_maximal(told: Sequence[Fact]) -> None:
     """Of what one message tells, no two ranges of one value touch."""
     ends = {(row, hi) for row, _, hi in told}
     assert not [fact for fact in told if (fact[0], fact[1] - 1) in ends]
+
+
+def test_a_mean_that_is_rounded_to_a_large_whole_number_is_an_integer() -> None:
+    """As every whole number below 2⁶³ is, so that equal values print the same."""
+    values = [1 << 53, (1 << 53) + 1, (1 << 53) + 1]
+    mean = rounded(sum(values), len(values))
+    assert (mean, type(mean)) == (1 << 53, int)
+    large = rounded((1 << 80) + 1, 2)
+    assert (large, type(large)) == (float(1 << 79), float)

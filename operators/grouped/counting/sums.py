@@ -180,7 +180,7 @@ def rounded(above: int, below: int) -> Value:
     if -_EXACT < nearest < _EXACT:
         return canonical(nearest)
     whole, rest = divmod(above, below)
-    return nearest if rest or abs(whole) >= MAX_INTEGER else whole
+    return canonical(nearest) if rest or abs(whole) >= MAX_INTEGER else whole
 
 
 def root(above: int, below: int) -> Value:
