@@ -257,6 +257,7 @@ def test_threshold(is_sum: bool, of_points: bool, data: st.DataObject) -> None:
     least = data.draw(st.sampled_from([Fraction(1, 3), *map(Fraction, (1, 2, 3, 5, 8, BIG, 1 << 64))]))
     by = data.draw(st.sampled_from([(0,), ()]))
     size = data.draw(st.integers(0, 6) | st.sampled_from([1 << 20, 1 << 33]))
-    is_strict = is_sum and data.draw(st.booleans())  # of counts, `least` says all
+    is_strict = is_sum and data.draw(st.booleans())
+    least = least if is_sum else max(least, Fraction(1))  # a count is compared with a whole number, which says all
     shape = ThresholdShape(size, by, 1 if is_sum else None, least, is_strict)
     compare(data, shape, [rows], INTEGER, of_points=of_points)
