@@ -14,12 +14,13 @@ from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics, shift
 from tidelog.plans.analysis.physical.identity import identify
+from tidelog.plans.analysis.physical.in_columns import refused, stays_at_one_time
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError
 from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.feeds import widths_of
-from tidelog.plans.plan.plan import AntiJoinShape, Feed, JoinShape, Loop, Plan, Step, UnionShape
+from tidelog.plans.plan.plan import Feed, Loop, Plan, Step
 from tidelog.plans.plan.shapes import lead
 from tidelog.runtime.columns.course import Course, Coverage
 from tidelog.runtime.columns.deploy import build_kernel
@@ -273,23 +274,6 @@ class ColumnCourse(Course):
     def unfinished(self) -> list[str]:
         """After the end: what is recursive without an end, and was followed only as far as the stream went."""
         return [line for loop in self._loops.values() for line in loop.unfinished()]
-
-
-def refused(plan: Plan) -> str | None:
-    """Why a plan cannot run over columns; None where it can."""
-    for step in plan.steps:
-        kinds = {feed.kind for feed in step.inputs}
-        if "arrivals" in kinds:
-            return f"`{step.predicate}` counts facts in order of arrival, which columns do not keep"
-        if step.loop is not None and "start" in kinds:
-            return f"`{step.predicate}` recurs, and its windows are clipped where the stream starts"
-    return None
-
-
-def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
-    """Whether rounds over columns can run a loop: it moves nothing in time, and comes to rest, for it makes no values."""
-    plain = all(isinstance(steps[name].shape, UnionShape | JoinShape | AntiJoinShape) for name in loop.members)
-    return plain and not loop.holds and not loop.creates_values
 
 
 def course_of(

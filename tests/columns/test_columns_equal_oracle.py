@@ -18,8 +18,9 @@ from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, RECURSION, STEPPE
 from oracle.programs import programs, streams
 from tidelog import Session
 from tidelog.operators.columns.pool import Pool
+from tidelog.plans.analysis.physical.in_columns import refused
 from tidelog.runtime.columns.course import Course
-from tidelog.runtime.columns.history import ColumnCourse, refused
+from tidelog.runtime.columns.history import ColumnCourse
 from tidelog.runtime.columns.rows import RowCourse
 from tidelog.runtime.ports.interfaces import EmitMode
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tidelog.plans.analysis.physical.in_columns import refused, row_by_row
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.explaining.reports.batch_report import batch_fields, batch_lines
 from tidelog.plans.explaining.reports.report import analyse, analysis_fields, format_analysis
@@ -23,6 +24,7 @@ def text(plan: Plan, batch: BatchPlan | None, objects: int | None) -> str:
         format_analysis(analyse(plan), objects=objects).rstrip("\n"),
         *_unfolding_lines(_sizes(plan)),
         *(batch_lines(batch) if batch else ["in batch: not possible"]),
+        f"histories: {_in_columns(plan)}",
         _STATE,
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -33,9 +35,18 @@ def fields(plan: Plan, batch: BatchPlan | None, objects: int | None) -> dict[str
     return {
         "analysis": analysis_fields(analyse(plan), objects=objects),
         "unfolding": _sizes(plan),
+        "histories": {"in_columns": refused(plan) is None, "row_by_row": row_by_row(plan)},
         "max_state": {"stream": MAX_STATE, "batch": MAX_STATE_IN_BATCH},
         "batch": batch_fields(batch) if batch else None,
     }
+
+
+def _in_columns(plan: Plan) -> str:
+    """How the plan runs over files that end."""
+    reason, rows = refused(plan), row_by_row(plan)
+    if reason is not None:
+        return f"row by row: {reason}"
+    return f"in columns, row by row where {', '.join(map('`{}`'.format, rows))} recur in time" if rows else "in columns"
 
 
 def _sizes(plan: Plan) -> dict[str, dict[str, int]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.connectors.files.folders import parse_sources
 from tidelog.connectors.spec import Spec, parse_spec
+from tidelog.plans.analysis.physical.in_columns import refused
 from tidelog.plans.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -28,19 +29,18 @@ def history_maker(plan: Plan, options: argparse.Namespace, sinks: Sequence[str])
     """What makes the runner of a history; None where facts have to, or had better, pass row by row."""
     if any(getattr(options, name, None) for name in _NEEDS_ROWS) or options.at_end != "finish" or plan.questions:
         return None
-    if plan.delays or find_spec("numpy") is None or find_spec("pyarrow") is None:
+    if plan.delays or refused(plan) is not None:
         return None
     specs = parse_sources(options.sources or ["-"], allow_remote=options.allow_remote)
     if not all(map(_is_history, specs)) or sum(os.path.getsize(spec.path) for spec in specs) < LEAST:
         return None
     if any(parse_spec(sink, allow_remote=True).scheme not in ("-", "file", "parquet") for sink in sinks):
         return None
+    if find_spec("numpy") is None or find_spec("pyarrow") is None:
+        return None
     from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only histories need NumPy
-    from tidelog.runtime.columns.history import refused  # noqa: PLC0415 - as above
     from tidelog.runtime.running.history import HistoryRunner  # noqa: PLC0415 - as above
 
-    if refused(plan) is not None:
-        return None
     histories = [partial(open_history, spec, plan.schema, max_line=options.max_line) for spec in specs]
     return lambda plan, _, *others: HistoryRunner(plan, histories, *others)
 

@@ -1,0 +1,32 @@
+"""How a plan runs over a history: in columns, but for what these cannot carry (`docs/internals/columns.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidelog.plans.plan.plan import AntiJoinShape, JoinShape, Loop, Plan, Step, UnionShape
+
+
+def refused(plan: Plan) -> str | None:
+    """Why a plan cannot run in columns at all; None where it can."""
+    for step in plan.steps:
+        kinds = {feed.kind for feed in step.inputs}
+        if "arrivals" in kinds:
+            return f"`{step.predicate}` counts facts in order of arrival, which columns do not keep"
+        if step.loop is not None and "start" in kinds:
+            return f"`{step.predicate}` recurs, and its windows are clipped where the stream starts"
+    return None
+
+
+def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
+    """Whether rounds over columns can run a loop: it moves nothing in time, and comes to rest, for it makes no values."""
+    plain = all(isinstance(steps[name].shape, UnionShape | JoinShape | AntiJoinShape) for name in loop.members)
+    return plain and not loop.holds and not loop.creates_values
+
+
+def row_by_row(plan: Plan) -> list[str]:
+    """The predicates of the program whose recursion runs row by row, between two steps in columns."""
+    steps = {step.id: step for step in plan.steps}
+    moving = [loop for loop in plan.loops if not stays_at_one_time(loop, steps)]
+    names = dict.fromkeys(steps[name].predicate for loop in moving for name in loop.members)
+    return [name for name in names if name not in plan.normal.origins]
