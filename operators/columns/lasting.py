@@ -65,6 +65,8 @@ class ColumnErode(Windowed):
         return low, high
 
     def left(self, held: Sequence[Batch], frontier: int) -> list[Batch]:
+        if frontier <= NEG:
+            return list(held)
         known = shift(frontier, -self._high)
         return [held[0].take(held[0].hi >= known) if len(held[0]) else held[0], *held[1:]]
 
