@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Schema
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
@@ -65,6 +66,18 @@ class Backtest:
             parts.append(table.append_column("only", pa.array([label] * len(facts), pa.string())))
         there = [part for part in parts if part.num_rows] or parts[:1]
         return pa.concat_tables(there, promote_options="permissive")
+
+
+FLAP = 300
+"""What begins again within so many seconds has flapped, where nothing else is said."""
+
+
+def usual_flap(timeline: Timeline) -> int:
+    """The encoded flap time of a program: whole ticks of `FLAP`, none where it does not say what a unit of time is."""
+    if timeline.unit is None:
+        return 0
+    tick = Fraction(1) if timeline.is_integer else timeline.resolution
+    return timeline.encode_point(Fraction(FLAP) / timeline.unit // tick * tick)
 
 
 def shared_schema(old: Plan, new: Plan) -> Schema:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from fractions import Fraction
 from typing import Any
 
 from tidelog.operators.columns.arrays import np
 from tidelog.operators.columns.batch import batch_of
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Fact, Record, Schema
-from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.columns.backtest import Backtest, Backtesting, shared_schema
+from tidelog.runtime.columns.backtest import Backtest, Backtesting, shared_schema, usual_flap
 from tidelog.runtime.columns.stretches import Block, Stretches
 from tidelog.runtime.frames.arrow import stream_of
 from tidelog.runtime.frames.columns import ColumnBatch, ColumnReader
 from tidelog.runtime.frames.layout import layout_of
 
-FLAP = 300
-"""What begins again within so many seconds has flapped, where nothing else is said and the program has a unit."""
 _ROWS = 1 << 18
 
 
@@ -65,7 +61,7 @@ def backtest(
         name: [(row, lo, hi) for _, row, lo, hi in records] for name, records in (labels or {}).items()
     }
     given = {name: batch_of(facts, len(facts[0][0]), pool) for name, facts in told.items() if facts}
-    return running.compare(1, given, _flap(flap, times, schema.timeline))
+    return running.compare(1, given, usual_flap(schema.timeline) if flap is None else times.duration(flap))
 
 
 def _blocks(schema: Schema, predicate: str, frame: Any, pool: Pool) -> Iterator[Block]:
@@ -80,9 +76,3 @@ def _blocks(schema: Schema, predicate: str, frame: Any, pool: Pool) -> Iterator[
     for first in range(0, len(order), _ROWS):
         some = order[first : first + _ROWS]
         yield (ColumnBatch(predicate, found.rows.take(some), found.numbers[some], predicate),)
-
-
-def _flap(told: TimeLike | timedelta | None, times: TimeReader, timeline: Timeline) -> int:
-    if told is not None:
-        return times.duration(told)
-    return 0 if timeline.unit is None else timeline.encode_point(Fraction(FLAP) / timeline.unit)

@@ -244,3 +244,13 @@ def test_bad_and_late_rows_are_told_and_the_others_count(files: dict[str, str], 
     assert "temp.csv:7:" in said
     assert "temp.csv:8: late: what begins before 41 can no longer come" in said
     assert "2 records could not be used" in said
+
+
+@pytest.mark.parametrize("unit", ["1 h", "7 s", "1 ms"])
+def test_the_flap_time_is_a_whole_number_of_ticks(unit: str) -> None:
+    """Whatever the unit of the program: an hour is more than it, so that only what follows at once has flapped."""
+    plan = tidelog.compile(PROGRAM.replace("unit 1 s", f"unit {unit}"))
+    frame = _frame([(0, "a", 3), (4, "a", 3), (9, "a", 3)])
+    side = tidelog.backtest(plan, plan, {"temp": frame}).outputs["alarm"].old
+    assert side is not None
+    assert side.figures.flaps == {"1 h": 0, "7 s": 2, "1 ms": 2}[unit]

@@ -17,6 +17,7 @@ from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.data.facts import Fact, Schema
+from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """So many intervals that only one program tells are shown of each output, unless told otherwise."""
-FLAP = "5 min"
-"""What begins again within this time has flapped, where the program has a unit and nothing else is said."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUES",
         help="run NEW with each value of a parameter: `70..95:1` (from, to, step) or `70,75,80`",
     )
-    parser.add_argument("--flap", metavar="D", help=f"an interval that begins within D of the last end is a flap ({FLAP})")
+    parser.add_argument("--flap", metavar="D", help="an interval that begins within D of the last end is a flap (5 min)")
     parser.add_argument("--lateness", default="0", metavar="D", help="how late facts may come (default 0)")
     parser.add_argument("--start", metavar="T", help="when the stream starts (default: with its first fact)")
     parser.add_argument(
@@ -74,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         told, labels, letters = _told(options, [old, *news], specs, progress)
     letters.close()
     times = TimeFormatter(old.timeline, options.iso)
-    flap = _flap(options, old)
+    flap = _flap(options, old.timeline)
     if sweep is None:
         found = told.compare(1, labels, flap)
         write_out(json_report(found, times) if options.format == "json" else text_report(found, times, options.show))
@@ -167,8 +166,9 @@ def _labels(path: str, plans: Sequence[Plan], schema: Schema, pool: Pool) -> dic
     return {name: batch_of(facts, len(facts[0][0]), pool) for name, facts in found.items()}
 
 
-def _flap(options: argparse.Namespace, plan: Plan) -> int:
-    reader = TimeReader(plan.timeline)
-    if options.flap is not None:
-        return _time("--flap", options.flap, reader.duration)
-    return 0 if plan.timeline.unit is None else reader.duration(FLAP)
+def _flap(options: argparse.Namespace, timeline: Timeline) -> int:
+    from tidelog.runtime.columns.backtest import usual_flap  # noqa: PLC0415 - as above
+
+    if options.flap is None:
+        return usual_flap(timeline)
+    return _time("--flap", options.flap, TimeReader(timeline).duration)
