@@ -10,6 +10,7 @@ from tidelog.operators.columns.axis import Axis
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Fact
+from tidelog.plans.data.timeline import NEG
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +49,12 @@ class Batch:
         if there.all():
             return Batch(self.columns, lo, hi, self.is_tidy)
         return Batch(tuple(column[there] for column in self.columns), lo[there], hi[there], self.is_tidy)
+
+    def between(self, before: int, frontier: int) -> Batch:
+        """What of it lies behind one frontier, and up to the next. Behind `NEG`, where nothing is known, lies all time."""
+        if frontier <= NEG:
+            return empty(self.width)
+        return self.clipped(before + 1 if before > NEG else NEG, frontier)
 
     def tidied(self, pool: Pool) -> Batch:
         """The same coverage in maximal runs, each row's beside each other and in order."""

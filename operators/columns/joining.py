@@ -41,7 +41,7 @@ class ColumnJoin(Windowed):
         return self._join.pattern(port, batch)
 
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
-        found = self._join.of([batch.clipped(self.frontier + 1, frontier) for batch in held])
+        found = self._join.of([batch.between(self.frontier, frontier) for batch in held])
         self.failed = self._join.failed
         return found
 
@@ -169,7 +169,7 @@ class ColumnAntiJoin(Windowed):
         return matching(self._negated, self._names, batch, self.pool) if port else batch
 
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
-        positive, negative = (batch.clipped(self.frontier + 1, frontier) for batch in held)
+        positive, negative = (batch.between(self.frontier, frontier) for batch in held)
         return outside(positive, self._places, negative, self.pool)
 
 

@@ -55,8 +55,8 @@ class Pointwise(Kernel):
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
         given = [self.give(port, batch) for port, batch in enumerate(fresh) if len(batch)]
         found = joined([self._beyond, *given], self.width, self.pool)
-        out = found.clipped(self.frontier + 1, frontier)
-        beyond = found.clipped(frontier + 1, POS) if frontier < POS else empty(self.width)
+        out = found.between(self.frontier, frontier)
+        beyond = found.between(frontier, POS) if frontier < POS else empty(self.width)
         self._beyond = beyond.tidied(self.pool)
         self.frontier = frontier
         return out
@@ -95,7 +95,7 @@ class Windowed(Kernel):
             for port, (old, new) in enumerate(zip(self._held, fresh, strict=True))
         ]
         self.settle(held)
-        out = self.compute(held, frontier).clipped(self.frontier + 1, frontier)
+        out = self.compute(held, frontier).between(self.frontier, frontier)
         self.frontier = frontier
         self._held = [empty(each.width) for each in held] if frontier >= POS else self.left(held, frontier)
         return out

@@ -113,7 +113,7 @@ class ColumnBind(Windowed):
             return empty(self.width)
         if int(batch.lo.min()) <= NEG:
             raise OverflowError("a fact without a begin holds at infinitely many past times, and each would be a row")
-        batch = batch.clipped(self.frontier + 1, frontier)
+        batch = batch.between(self.frontier, frontier)
         batch = batch.take(batch.hi < POS)
         count = batch.hi - batch.lo + 1
         if len(count) and int(count.max()) > MOST_ROWS:

@@ -39,7 +39,7 @@ class Rounds:
             batches += [fresh[entry]] if entry in fresh and len(fresh[entry]) else []
             if batches:
                 batch = joined(batches, batches[0].width, self._pool)
-                now[entry] = batch.clipped(self.frontier + 1, frontier)
+                now[entry] = batch.between(self.frontier, frontier)
                 self._waiting[entry] = batch.take(batch.hi > frontier)
         self.frontier = frontier
         return self._follow(now)

@@ -29,8 +29,8 @@ class Rowwise(Kernel):
             told += self._operator.receive(port, facts, known)
         self.failed = self._operator.failed_evaluations()
         found = joined([self._beyond, batch_of(told, self.width, self.pool)], self.width, self.pool)
-        out = found.clipped(self.frontier + 1, frontier)
-        self._beyond = found.clipped(frontier + 1, POS) if frontier < POS else empty(self.width)
+        out = found.between(self.frontier, frontier)
+        self._beyond = found.between(frontier, POS) if frontier < POS else empty(self.width)
         self.frontier = frontier
         return out
 
