@@ -140,12 +140,16 @@ class ColumnCourse(Course):
         for name, batch in self.advance(fresh, watermark).items():
             facts = batch.tidied(self.pool).facts(self.pool)
             facts.sort(key=_begin)
-            told += self._emission.receive(name, facts, self._reached[self.plan.outputs[name]])
+            told += self._emission.receive(name, facts, self.reached(name))
         if watermark >= POS:
             told += self._emission.finish()
         if self._order is not None:
             told.sort(key=self._order)
         return told
+
+    def reached(self, name: str) -> int:
+        """How far an output is known."""
+        return self._reached[self.plan.outputs[name]]
 
     def pull_violations(self) -> list[Violation]:
         found, self._violated = self._violated, []
