@@ -215,7 +215,7 @@ class ColumnCourse(Course):
         loop, running = self.plan.loops[number], self._loops[number]
         feeds = {(name, place): self._steps[name].inputs[place] for name, place in loop.entries}
         fresh = {entry: port(feed, self._ports(self._steps[entry[0]])[entry[1]]) for entry, feed in feeds.items()}
-        known = min(map(self._frontier, feeds.values()))
+        known = min(map(self._frontier, feeds.values()), default=POS)
         if isinstance(running, Rounds):
             said = running.advance(fresh, known)
             self._reached.update(dict.fromkeys(loop.members, known))

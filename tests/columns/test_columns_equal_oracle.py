@@ -91,3 +91,11 @@ def test_what_has_held_since_ever_goes_back_without_an_end(text: str, cuts: tupl
     session = Session(plan)
     session.finish()
     assert runs_of(answers_over_columns(plan, [], cuts)) == runs_of(session.pull_records())
+
+
+@pytest.mark.parametrize("text", ["a :- b. b :- a.", "a :- diamondminus[1,1] b. b :- a."])
+def test_a_recursion_that_nothing_enters_says_nothing(text: str) -> None:
+    """Nothing of it is ever unknown."""
+    plan = tidelog.compile("timeline integer. input q. output a, c. c :- q, not a. " + text)
+    told = answers_over_columns(plan, [("q", (), 3, 4)], (2, 3))
+    assert runs_of(told) == {("c", ()): [(3, 4)]}
