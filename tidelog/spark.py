@@ -63,9 +63,10 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     plan = compile(program) if isinstance(program, str) else program
     spark.check_requirements()
     running = import_module("tidelog.connectors.spark.running.reasoning")  # now that PySpark is there
+    staged = import_module("tidelog.runtime.columns.staged")  # and NumPy, which it needs
     frames = data if isinstance(data, Mapping) else {_only_input(plan): data}
     wanted = running.Wanted(output, emit, start, lateness, buckets, problems)
-    found: DataFrame = running.reason(frames, plan, wanted, open_stage)
+    found: DataFrame = running.reason(frames, plan, wanted, open_stage, staged.open_history)
     return found
 
 

@@ -29,6 +29,7 @@ from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_inp
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.outputs.delivery import FACTS, Delivery
 from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.sessions.staged import open_stage
 
 KEYS, FILES, BUCKETS, CORES = 1000, 4, 4, 2
@@ -111,7 +112,7 @@ def measure(line: str, folder: Path) -> None:
             writer = writer.option("checkpointLocation", f"file://{written}/checkpoint").trigger(availableNow=True)
             writer.start().awaitTermination()
         else:
-            delivery.deliver(run_history([parcels], job, open_stage))
+            delivery.deliver(run_history([parcels], job, open_history))
         return delivery.counts[FACTS]
 
     def by_others(read: Path, written: Path) -> int:

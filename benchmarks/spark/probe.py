@@ -25,6 +25,7 @@ from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.outputs.delivery import FACTS as TOLD
 from tidelog.connectors.spark.running.outputs.delivery import Delivery
 from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Probe:
     def _deliver(self, name: str) -> tuple[float, Delivery]:
         begin = perf_counter()
         delivery = self._delivery(name)
-        delivery.deliver(run_history([self._decoded()], self._job, open_stage))
+        delivery.deliver(run_history([self._decoded()], self._job, open_history))
         return perf_counter() - begin, delivery
 
     def _decoded(self) -> DataFrame:

@@ -141,12 +141,16 @@ class ColumnCourse(Course):
         for name, batch in self.advance(fresh, watermark).items():
             facts = batch.tidied(self.pool).facts(self.pool)
             facts.sort(key=_begin)
-            told += self._emission.receive(name, facts, self._reached[self.plan.outputs[name]])
+            told += self._emission.receive(name, facts, self.reached(name))
         if watermark >= POS:
             told += self._emission.finish()
         if self._order is not None:
             told.sort(key=self._order)
         return told
+
+    def reached(self, name: str) -> int:
+        """How far an output is known."""
+        return self._reached[self.plan.outputs[name]]
 
     def pull_violations(self) -> list[Violation]:
         found, self._violated = self._violated, []
@@ -212,7 +216,7 @@ class ColumnCourse(Course):
         loop, running = self.plan.loops[number], self._loops[number]
         feeds = {(name, place): self._steps[name].inputs[place] for name, place in loop.entries}
         fresh = {entry: port(feed, self._ports(self._steps[entry[0]])[entry[1]]) for entry, feed in feeds.items()}
-        known = min(map(self._frontier, feeds.values()))
+        known = min(map(self._frontier, feeds.values()), default=POS)
         if isinstance(running, Rounds):
             said = running.advance(fresh, known)
             self._reached.update(dict.fromkeys(loop.members, known))

@@ -360,12 +360,9 @@ class StageAnswers:
     violations: list[Told] = field(default_factory=list)
 
 
-class StageSession(Protocol):
-    """One stage of a program (`plans/stages/stages.py`) for some values of its key, wherever it runs. Times are encoded."""
-
-    def promise(self, watermark: int) -> None:
-        """No fact of the stream begins at or before the watermark any more, though earlier stages may still tell some."""
-        ...
+class StageHistory(Protocol):
+    """One stage of a program (`plans/stages/stages.py`) for some values of its key, wherever it runs, over facts that come
+    in the order of their begins. Times are encoded."""
 
     def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
         """Take facts, named as the stage's program names them; returns those that are late, and says why."""
@@ -386,6 +383,14 @@ class StageSession(Protocol):
 
     def unfinished(self) -> list[str]:
         """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
+        ...
+
+
+class StageSession(StageHistory, Protocol):
+    """One that is kept, and goes on as the stream does."""
+
+    def promise(self, watermark: int) -> None:
+        """No fact of the stream begins at or before the watermark any more, though earlier stages may still tell some."""
         ...
 
     def deadline(self) -> int:
@@ -423,6 +428,14 @@ class OpenStage(Protocol):
         start: int | None,
         state: bytes | None = None,
     ) -> StageSession: ...
+
+
+class OpenHistory(Protocol):
+    """Begins a stage over history, for those values of its key that it `owns`."""
+
+    def __call__(
+        self, stage: Stage, owns: Callable[[Value], bool], *, emit: StageMode, start: int | None
+    ) -> StageHistory: ...
 
 
 class DeadLetters(Protocol):

@@ -12,6 +12,7 @@ from engine.test_session_equals_oracle import FRAGMENTS, compiled, show, until
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import tidelog
 from columns.stretches import answers_over_columns, cut_times, stretches
 from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, RECURSION, STEPPED, lars_programs, lars_streams
@@ -42,7 +43,7 @@ def test_columns_say_what_the_oracle_says(timeline: str, fragment: str, data: st
     program = data.draw(programs(timeline, FRAGMENTS[fragment]))
     plan = compiled(program)
     assume(refused(plan) is None)
-    facts = data.draw(streams(program))
+    facts = data.draw(streams(program, infinite=data.draw(st.booleans())))
     records = records_of(plan, facts)
     cuts = data.draw(cut_times(plan))
     found = answers_over_columns(plan, records, cuts)
@@ -81,3 +82,21 @@ def test_answers_take_each_form(mode: EmitMode, timeline: str, data: st.DataObje
             assert runs_of(told) == runs_of(expected)
         else:
             assert Counter(told) == Counter(expected)
+
+
+@pytest.mark.parametrize("text", ["p. a :- p.", "p. a :- p, p.", "p. q@3. a :- p, not q.", "p. a :- diamondminus[1,2] p."])
+@pytest.mark.parametrize("cuts", [(), (2,), (2, 5)])
+def test_what_has_held_since_ever_goes_back_without_an_end(text: str, cuts: tuple[int, ...]) -> None:
+    """Its begin is no time of the history, whatever the first stretch is."""
+    plan = tidelog.compile("timeline integer. " + text)
+    session = Session(plan)
+    session.finish()
+    assert runs_of(answers_over_columns(plan, [], cuts)) == runs_of(session.pull_records())
+
+
+@pytest.mark.parametrize("text", ["a :- b. b :- a.", "a :- diamondminus[1,1] b. b :- a."])
+def test_a_recursion_that_nothing_enters_says_nothing(text: str) -> None:
+    """Nothing of it is ever unknown."""
+    plan = tidelog.compile("timeline integer. input q. output a, c. c :- q, not a. " + text)
+    told = answers_over_columns(plan, [("q", (), 3, 4)], (2, 3))
+    assert runs_of(told) == {("c", ()): [(3, 4)]}

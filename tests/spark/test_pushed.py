@@ -17,7 +17,7 @@ from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.parcels import FACT, LETTER, facts_of, letter_of
-from tidelog.runtime.sessions.staged import open_stage
+from tidelog.runtime.columns.staged import open_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,7 +108,7 @@ def test_answers_do_not_depend_on_what_is_passed_over(spark: SparkSession, tmp_p
     """Answers are those of one process that is told every row."""
     rows = [(f"s{place % 7}", float(place * 37 % 61 - 15), place // 7) for place in range(400)]
     path = written(tmp_path / "temp.parquet", rows)
-    told = run_history([read_input(spark, parse_input(path, 1), job(RULES), streaming=False)], job(RULES), open_stage)
+    told = run_history([read_input(spark, parse_input(path, 1), job(RULES), streaming=False)], job(RULES), open_history)
     session = tidelog.Session(tidelog.compile(RULES), emit="final")
     session.push_records([("temp", (name, value), time, time) for name, value, time in rows])
     session.finish()

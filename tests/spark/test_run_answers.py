@@ -44,6 +44,7 @@ from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.ports.interfaces import Batch, StageMode
 from tidelog.runtime.sessions.staged import open_stage
 
@@ -109,7 +110,7 @@ def test_examples_over_history(spark: SparkSession, tmp_path: Path, example: str
         specs = [os.fspath(file)]
     job = job_of(plan, 3, emit="final")
     inputs = [read_input(spark, parse_input(spec, number), job, streaming=False) for number, spec in enumerate(specs)]
-    rows = run_history(inputs, job, open_stage).collect()
+    rows = run_history(inputs, job, open_history).collect()
     expected = in_one_process(plan, loaded(plan, specs))
     assert expected
     assert texts(answers_of(rows), plan) == texts(expected, plan)
@@ -124,7 +125,7 @@ def test_changes_over_history(spark: SparkSession, tmp_path: Path, capfd: pytest
     job = job_of(plan, 3, emit="changes")
     inputs = [read_input(spark, parse_input(os.fspath(file), 0), job, streaming=False)]
     delivery = Delivery(plan, ["facts+-"], emit="changes", on_letters=lambda _: None, on_violation=lambda _: None)
-    delivery.deliver(run_history(inputs, job, open_stage))
+    delivery.deliver(run_history(inputs, job, open_history))
     found = capfd.readouterr().out.splitlines()
     expected = [
         plan.answer(record)
@@ -169,7 +170,7 @@ def test_what_is_counted_and_held_over_history(spark: SparkSession, emit: StageM
     records += [("zone", (f"s{n}", f"z{n % 2}"), 0, 90) for n in range(6)]
     job = job_of(plan, 3, emit=emit)
     assert len(job.stages) > 1
-    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
+    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_history).collect()
     expected = in_one_process(plan, records, emit)
     assert sorted(answers_of(rows)) == sorted(tuple(record) for record in expected)
     assert {record[0] for record in expected} == {"mean", "kept", "busy", "quiet"}
@@ -188,7 +189,7 @@ def test_any_program_over_history(spark: SparkSession, program: Program, data: s
     assume(not stages_of(plan).problems)
     records = records_of(plan, data.draw(streams(program, last=6)))
     job = job_of(plan, 2)
-    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
+    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_history).collect()
     session = tidelog.Session(plan, lateness=math.inf)
     session.push_records(records)
     session.finish()
@@ -242,7 +243,7 @@ def test_what_needs_to_know_of_all_time_or_order(spark: SparkSession, tmp_path: 
     (tmp_path / "facts.txt").write_text("\n".join(lines), "utf-8")
     job = job_of(plan, 3, emit="final")
     spec = parse_input(os.fspath(tmp_path / "facts.txt"), 0)
-    rows = run_history([read_input(spark, spec, job, streaming=False)], job, open_stage).collect()
+    rows = run_history([read_input(spark, spec, job, streaming=False)], job, open_history).collect()
     records = [record for line in lines for record in read(plan, line)]
     session = tidelog.Session(plan, emit="final")
     session.push_records(records)
@@ -272,7 +273,7 @@ def test_where_the_stream_starts(spark: SparkSession, text: str, facts: list[str
     plan = tidelog.compile(text)
     records = [record for fact in facts for record in read(plan, fact)]
     job = job_of(plan, 5, emit="final")
-    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_stage).collect()
+    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_history).collect()
     assert texts(answers_of(rows), plan) == texts(in_one_process(plan, records), plan) != []
 
 

@@ -26,6 +26,7 @@ _NEEDED = (
     "tidelog.connectors.spark.running.outputs.lines",
     "tidelog.connectors.spark.running.outputs.table_rows",
     "tidelog.connectors.spark.running.stream",
+    "tidelog.runtime.columns.staged",
     "tidelog.runtime.sessions.staged",
 )
 """What tasks load. It starts no thread, which a fork would lose."""

@@ -36,7 +36,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value
-from tidelog.runtime.ports.interfaces import OpenStage, StageSession
+from tidelog.runtime.ports.interfaces import OpenHistory, StageHistory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,14 +47,14 @@ BUSY = "nanoseconds of CPU in operators"
 """What the computing time is counted as that sessions take."""
 
 
-def run_history(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage) -> DataFrame:
+def run_history(inputs: Sequence[DataFrame], job: Job, open_history: OpenHistory) -> DataFrame:
     """What follows from all facts of these inputs, as parcels for users. Nothing runs before it is asked for, but for a look
     at when the stream starts and ends, where the program needs to know."""
     parcels = reduce(lambda one, other: one.unionAll(other), inputs)
     if job.needs_span:
         job = _with_span(parcels, job)
     for stage in job.stages:
-        parcels = _run_stage(parcels, stage, job, open_stage)
+        parcels = _run_stage(parcels, stage, job, open_history)
     return parcels
 
 
@@ -69,7 +69,7 @@ def _with_span(parcels: DataFrame, job: Job) -> Job:
     return replace(job, start=start, last=row["last"] - (row["last"] & gap))
 
 
-def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_stage: OpenStage) -> DataFrame:
+def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_history: OpenHistory) -> DataFrame:
     """The stage's parcels become what it tells, and all others stay as they are."""
     buckets = job.buckets if stage.key is not None else 1
     number = stage.number
@@ -86,7 +86,7 @@ def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_stage: OpenStage
     )
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
-        return _HistoryOfBucket(job, number, open_stage).run(batches)
+        return _HistoryOfBucket(job, number, open_history).run(batches)
 
     parted = parcels.unionAll(wake).repartitionById(job.buckets, F.col("bucket"))
     ordered = parted.sortWithinPartitions(F.col("stage") == number, "lo")
@@ -96,10 +96,10 @@ def _run_stage(parcels: DataFrame, stage: Stage, job: Job, open_stage: OpenStage
 class _HistoryOfBucket:
     """What a worker does with one partition: the parcels of one bucket of a stage, in order, and others before them."""
 
-    def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+    def __init__(self, job: Job, number: int, open_history: OpenHistory) -> None:
         self._job = job
         self._stage = job.stages[number - 1]
-        self._open = open_stage
+        self._open = open_history
         self._routes = Routes(job.stages, job.buckets)
         self._facts = InOrder(placed=needs_places(job.stages))
         self._parcels = Parcels()
@@ -109,7 +109,7 @@ class _HistoryOfBucket:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The parcels for others, and what the stage tells."""
         begin_task()
-        session: StageSession | None = None
+        session: StageHistory | None = None
         for batch in batches:
             is_own = pc.equal(batch.column("stage"), self._stage.number)
             others = batch.filter(pc.invert(is_own))
@@ -122,7 +122,7 @@ class _HistoryOfBucket:
         if session is not None:
             yield from self._finish(session)
 
-    def _begin(self, own: pa.RecordBatch) -> StageSession:
+    def _begin(self, own: pa.RecordBatch) -> StageHistory:
         self._bucket = own.column("bucket")[0].as_py()
         began = thread_time_ns()
         owns = owner(self._stage, self._bucket, self._job.buckets)
@@ -130,7 +130,7 @@ class _HistoryOfBucket:
         self._busy += thread_time_ns() - began
         return session
 
-    def _take(self, session: StageSession, own: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _take(self, session: StageHistory, own: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         low, high = pc.min_max(own.column("bucket")).as_py().values()
         if (low, high) != (self._bucket, self._bucket):
             raise ConnectorError(f"parcels of buckets {low} and {high} came to one partition")
@@ -138,7 +138,7 @@ class _HistoryOfBucket:
         reached = own.column("lo")[own.num_rows - 1].as_py()
         yield from self._go_on(session, self._facts.take(facts.column("row").to_pylist(), reached))
 
-    def _go_on(self, session: StageSession, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+    def _go_on(self, session: StageHistory, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
         """Hand the session facts, piece by piece, so that what it tells is sent on meanwhile."""
         for begin in range(0, len(records), BATCH):
             some = records[begin : begin + BATCH]
@@ -152,7 +152,7 @@ class _HistoryOfBucket:
             if len(self._parcels) >= BATCH:
                 yield self._parcels.take()
 
-    def _finish(self, session: StageSession) -> Iterator[pa.RecordBatch]:
+    def _finish(self, session: StageHistory) -> Iterator[pa.RecordBatch]:
         yield from self._go_on(session, self._facts.rest())
         began = thread_time_ns()
         session.finish(self._job.last)
@@ -162,11 +162,11 @@ class _HistoryOfBucket:
         self._parcels.count(BUSY, self._busy)
         yield self._parcels.take()
 
-    def _tell(self, session: StageSession) -> None:
+    def _tell(self, session: StageHistory) -> None:
         tell(session, self._stage, self._bucket or 0, self._routes, self._parcels)
 
 
-def tell(session: StageSession, stage: Stage, bucket: int, routes: Routes, parcels: Parcels) -> None:
+def tell(session: StageHistory, stage: Stage, bucket: int, routes: Routes, parcels: Parcels) -> None:
     """Address what a stage's session has to say."""
     answers = session.pull()
     told: dict[str, list[Record]] = {}

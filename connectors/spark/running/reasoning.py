@@ -30,7 +30,7 @@ from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.ports.interfaces import OpenStage, StageMode
+from tidelog.runtime.ports.interfaces import OpenHistory, OpenStage, StageMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,7 +53,9 @@ class Wanted:
     problems: str
 
 
-def reason(data: Mapping[str, DataFrame], plan: Plan, wanted: Wanted, open_stage: OpenStage) -> DataFrame:
+def reason(
+    data: Mapping[str, DataFrame], plan: Plan, wanted: Wanted, open_stage: OpenStage, open_history: OpenHistory
+) -> DataFrame:
     """The answers about these frames; see `tidelog.spark.reason`."""
     if wanted.problems not in ("fail", "drop"):
         raise SpecError(f"`problems` is `fail` or `drop`, got `{wanted.problems}`")
@@ -75,7 +77,7 @@ def reason(data: Mapping[str, DataFrame], plan: Plan, wanted: Wanted, open_stage
         _check_stream(inputs[0], job)
         told = run_stream(inputs, job, open_stage, lateness)
     else:
-        told = run_history(inputs, job, open_stage)
+        told = run_history(inputs, job, open_history)
     if output is None:
         return answer_rows(told, plan.timeline)
     return _table(refuse_problems(told) if wanted.problems == "fail" else told, *output, plan)

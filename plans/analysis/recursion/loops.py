@@ -154,7 +154,9 @@ class LoopFinder:
     # --- leads over the watermark ---------------------------------------------------------------------------------------
 
     def _lead_of(self, step: Step, leads: dict[str, int]) -> int:
-        return _least([lead_of_feed(feed, leads) for feed in step.inputs], self._own[step.id])
+        found = _least([lead_of_feed(feed, leads) for feed in step.inputs], self._own[step.id])
+        # what no stream feeds is known for all time, but for where the stream starts: time tells that
+        return 0 if found >= POS and any(feed.kind == "start" for feed in step.inputs) else found
 
 
 def _undecided(step: Step, span: Span) -> Diagnostic:

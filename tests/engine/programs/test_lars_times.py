@@ -12,6 +12,7 @@ import tidelog
 from engine.running import BACKENDS, engine_answers, plan_of, records, session_answers, shown
 from tidelog import MemorySource, OperatorError, Session
 from tidelog.plans.analysis.horizons.delay import delays
+from tidelog.plans.data.timeline import POS
 
 INTEGER = "timeline integer. output h. "
 
@@ -99,6 +100,18 @@ def test_windows_begin_with_the_stream() -> None:
         "h(5)@6",
         "h(6)@6",
     ]
+
+
+@pytest.mark.parametrize("declared", ["input x.", "input x. input r."])
+@pytest.mark.parametrize("start", [None, 1])
+def test_a_window_over_what_is_stated_waits_for_the_start(declared: str, start: int | None) -> None:
+    """What reads it is not told before that nothing more comes of it."""
+    session = Session(
+        plan_of(f"timeline integer. {declared} output b. r. b :- r since[1,2] (always r in [7])."), start=start
+    )
+    session.push("x", [], 1)
+    session.finish()
+    assert session.pull_records() == [("b", (), 2, POS)]
 
 
 def test_what_was_in_a_window_before_the_start_is_not_denied() -> None:

@@ -41,6 +41,7 @@ from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import needs_quiet_batches, run_stream
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError, TidelogError
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.ports.interfaces import Told
 from tidelog.runtime.sessions.staged import open_stage
@@ -195,7 +196,7 @@ class _Run:
                     self._acknowledge()
             else:
                 with told_in_a_line(self._is_stopped):
-                    delivery.deliver(run_history(self._read(spark), self._job, open_stage))
+                    delivery.deliver(run_history(self._read(spark), self._job, open_history))
         except ConnectorError:
             if isinstance(delivery.failure, TidelogError):  # what Spark has made of it is only text
                 raise delivery.failure from delivery.failure.__cause__

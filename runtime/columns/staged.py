@@ -1,0 +1,133 @@
+"""A stage of a program over history, in columns: what runs for each bucket, where the stage's plan allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from tidelog.operators.columns.arrays import np
+from tidelog.operators.columns.batch import Batch, batch_of, joined
+from tidelog.operators.columns.pool import Pool
+from tidelog.plans.analysis.physical.in_columns import refused
+from tidelog.plans.data.facts import Fact, Record
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.stages.stages import Stage
+from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.columns.history import ColumnCourse
+from tidelog.runtime.emission.modes import emission
+from tidelog.runtime.ports.interfaces import StageAnswers, StageHistory, StageMode
+from tidelog.runtime.sessions.staged import open_stage
+
+STRETCH = 1 << 16
+"""So many facts are gathered before the steps go through them: a worker holds them beside what its steps keep."""
+_name = itemgetter(0)
+_begin = itemgetter(1)
+
+
+def open_history(
+    stage: Stage,
+    owns: Callable[[Value], bool],
+    *,
+    emit: StageMode = "intervals",
+    start: int | None = None,
+    stretch: int = STRETCH,
+) -> StageHistory:
+    """A stage over history, for the values of its key that it owns: in columns where its plan allows it, else row by row."""
+    if stage.asked is not None or refused(stage.plan) is not None or _goes_on(stage.plan):
+        return open_stage(stage, owns, emit=emit, start=start)
+    return StageCourse(stage, owns, emit=emit, start=start, stretch=stretch)
+
+
+def _goes_on(plan: Plan) -> bool:
+    """Whether a recursion moves into the future. How far one without an end is followed, each session tells by its facts."""
+    return any(loop.holds for loop in plan.loops)
+
+
+class StageCourse:
+    """Implements `runtime.ports.interfaces.StageHistory`: what is told follows once a stretch has been gathered."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        owns: Callable[[Value], bool],
+        *,
+        emit: StageMode,
+        start: int | None,
+        stretch: int,
+    ) -> None:
+        self._stage, self._owns, self._stretch = stage, owns, stretch
+        self._pool = Pool()
+        self._course = ColumnCourse(stage.plan, self._pool, start=start)
+        self._emission = emission(emit, stage.told)
+        self._gathered: list[Record] = []
+        self._waiting: dict[str, Batch] = {}
+        self._answers = StageAnswers()
+
+    def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
+        """Take facts, named as the stage's program names them; over history none is late."""
+        self._gathered += records
+        return []
+
+    def advance(self, watermark: int) -> None:
+        """All facts up to the watermark are there."""
+        if len(self._gathered) >= self._stretch:
+            self._go_on(watermark)
+
+    def finish(self, last: int | None) -> None:
+        """All facts are there; what recurs without an end is followed up to the `last` fact's begin."""
+        if last is not None:
+            self._go_on(last if self._stage.plan.timeline.is_integer else last + 1)
+        self._go_on(POS)
+        self._answers.told += self._emission.finish()
+
+    def pull(self) -> StageAnswers:
+        """What became known since the last call."""
+        answers, self._answers = self._answers, StageAnswers()
+        return answers
+
+    def unfinished(self) -> list[str]:
+        """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
+        return self._course.unfinished()
+
+    def _go_on(self, watermark: int) -> None:
+        """Go through what begins at or before the watermark."""
+        said = self._course.advance(self._due(watermark), watermark)
+        for name in self._stage.outputs:
+            if name in said:
+                self._tell(name, self._own(name, said[name]))
+        for found in self._course.pull_violations():
+            self._answers.violations.append((found.rule, found.facts, found.during, found.lo, found.hi))
+
+    def _due(self, watermark: int) -> dict[str, Batch]:
+        """The facts that begin at or before the watermark; the others wait."""
+        fresh, waiting = dict[str, Batch](), self._waiting
+        self._gathered.sort(key=_name)
+        for name, records in groupby(self._gathered, _name):
+            facts: list[Fact] = [record[1:] for record in records]
+            batch = batch_of(facts, len(facts[0][0]), self._pool)
+            waiting[name] = joined([waiting[name], batch], batch.width, self._pool) if name in waiting else batch
+        self._gathered, self._waiting = [], {}
+        for name, batch in waiting.items():
+            is_due = batch.lo <= watermark
+            fresh[name] = batch if is_due.all() else batch.take(is_due)
+            if len(fresh[name]) < len(batch):
+                self._waiting[name] = batch.take(~is_due)
+        return fresh
+
+    def _own(self, name: str, batch: Batch) -> Batch:
+        """What of an output is about keys of this session's own, if it shows one."""
+        key = self._stage.key
+        if key is None or name not in key or not len(batch):
+            return batch
+        values, places = np.unique(batch.columns[key[name]], return_inverse=True)
+        is_own = np.array(list(map(self._owns, self._pool.listed(values))), np.bool_)
+        return batch if is_own.all() else batch.take(is_own[places])
+
+    def _tell(self, name: str, batch: Batch) -> None:
+        facts = batch.tidied(self._pool).facts(self._pool)
+        facts.sort(key=_begin)
+        self._answers.passed += [(name, *fact) for fact in facts]
+        if name in self._stage.told:
+            self._answers.told += self._emission.receive(name, facts, self._course.reached(name))
