@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidelog.operators.columns.arrays import Array, np, radix_order, ranges
+from tidelog.operators.columns.arrays import Array, np, packs, radix_order, ranges, ranks
 from tidelog.plans.data.timeline import NEG, POS
 
 _ROOM = 1 << 62
@@ -85,8 +85,15 @@ def in_order(keys: Array, begins: Array, lo: Array) -> Array | None:
     """The order of the places at which ranges begin; None where they are in order."""
     if not len(begins) or (begins[1:] >= begins[:-1]).all():
         return None
+    most = int(keys.max()) + 1
     if (lo[1:] >= lo[:-1]).all():
-        return radix_order(keys, int(keys.max()) + 1)
+        return radix_order(keys, most)
+    for places in (begins, lo):
+        first = int(places.min())
+        span = int(places.max()) - first + 1
+        if packs(len(places), span):
+            order = radix_order(places - first, span)
+            return order if places is begins else order[radix_order(keys[order], most)]
     return np.argsort(begins, kind="stable")
 
 
@@ -107,7 +114,7 @@ def without(begins: Array, ends: Array, runs_begin: Array, runs_end: Array) -> t
     """What of ranges, in order, lies outside of maximal runs: begins, ends, and which range each piece is of."""
     if not len(runs_begin):
         return begins, ends, np.arange(len(begins))
-    first = np.searchsorted(runs_end, begins, "right")  # the first run that ends behind the begin
+    first = ranks(runs_end, begins, "right")  # the first run that ends behind the begin
     run = np.minimum(first, len(runs_begin) - 1)
     is_free = (first == len(runs_begin)) | (runs_begin[run] >= ends)
     is_covered = ~is_free & (runs_begin[run] <= begins) & (runs_end[run] >= ends)
@@ -136,10 +143,10 @@ def meetings(begins: Array, ends: Array, other_begins: Array, other_ends: Array)
     Of two that meet, one begins within the other: the others that begin in each range are found, and then the ranges that
     begin behind the begin of each other one.
     """
-    first = np.searchsorted(other_begins, begins, "left")
+    first = ranks(other_begins, begins, "left")
     count = np.searchsorted(other_begins, ends, "left") - first
     left, right = np.repeat(np.arange(len(begins)), count), ranges(first, count)
-    first = np.searchsorted(begins, other_begins, "right")
+    first = ranks(begins, other_begins, "right")
     count = np.searchsorted(begins, other_ends, "left") - first
     np.maximum(count, 0, out=count)
     more, against = ranges(first, count), np.repeat(np.arange(len(other_begins)), count)

@@ -6,7 +6,7 @@ does not, or a column holds texts, each different combination of values is compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from tidelog.operators.columns.arrays import Array, is_number, np
@@ -89,10 +89,10 @@ class Scope:
         except _NotExactError:
             return self._bind_each(name, expression)
 
-    def keep(self, there: Array) -> None:
-        """Go on with these rows alone."""
-        self.columns = {name: column[there] for name, column in self.columns.items()}
-        self.size = int(np.count_nonzero(there)) if there.dtype == np.bool_ else len(there)
+    def keep(self, places: Array, names: Container[str]) -> None:
+        """Go on with the rows at these places alone, and with the columns that are still needed."""
+        self.columns = {name: column[places] for name, column in self.columns.items() if name in names}
+        self.size = len(places)
 
     # --- by floats ------------------------------------------------------------------------------------------------------
 
