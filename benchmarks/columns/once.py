@@ -11,7 +11,7 @@ import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from operator import itemgetter
@@ -46,17 +46,15 @@ def has_duckdb() -> bool:
     return find_spec("duckdb") is not None
 
 
-def by_columns(case: Case, path: str, emit: EmitMode = "intervals") -> Callable[[], Iterable[Record]]:
-    """The plan over columns, from a file to answers as they are told."""
+def by_columns(case: Case, path: str, emit: EmitMode = "intervals") -> Callable[[], Iterator[Record]]:
+    """The plan over columns, from a file to answers as they are told, stretch by stretch."""
     plan = tidelog.compile(case.program)
 
-    def run() -> Iterable[Record]:
+    def run() -> Iterator[Record]:
         pool = Pool()
         course = course_of(plan, pool, emit=emit)
-        told: list[Record] = []
         for stretch in _stretches(plan, path, case.predicate, pool, case.lateness):
-            told += course.tell(stretch.fresh, stretch.watermark)
-        return told
+            yield from course.tell(stretch.fresh, stretch.watermark)
 
     return run
 
@@ -150,13 +148,21 @@ def main() -> None:
     tool, name, path, small = sys.argv[1:]
     pa.set_cpu_count(1)
     case = next(case for case in (*CASES, LARGE) if case.name == name)
-    prepared(tool, case, small)()
+    _answers(prepared(tool, case, small))
     run = prepared(tool, case, path)
     begin = time.process_time()
-    found = run()
+    found = _answers(run)
     seconds = time.process_time() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"seconds": seconds, "answers": found if isinstance(found, int) else len(found), "peak": peak}))
+    print(json.dumps({"seconds": seconds, "answers": found, "peak": peak}))
+
+
+def _answers(run: Callable[[], Any]) -> int:
+    """How many answers a run has; each is taken, and not kept."""
+    found = run()
+    if isinstance(found, Iterator):
+        return sum(1 for _ in found)
+    return found if isinstance(found, int) else len(found)
 
 
 if __name__ == "__main__":

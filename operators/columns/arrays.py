@@ -14,7 +14,7 @@ except ImportError as error:
         "histories in columns need NumPy and pyarrow, which are not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["Array", "dense", "is_number", "np", "packs", "radix_order", "ranges", "ranks"]
+__all__ = ["Array", "dense", "is_number", "np", "packs", "radix_order", "ranges", "ranks", "stable_order"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 """A column: of float64 where it holds numbers, of int32 where it holds codes of a `Pool`; or times, keys, places (int64)."""
@@ -55,6 +55,19 @@ def radix_order(keys: Array, size: int) -> Array:
     packed.sort()
     order: Array = (packed & (1 << bits) - 1).astype(np.int64, copy=False)
     return order
+
+
+def stable_order(numbers: Array) -> Array:
+    """The stable order of any int64.
+
+    >>> stable_order(np.array([7, -5, 7, 6])).tolist()
+    [1, 3, 0, 2]
+    """
+    if not len(numbers):
+        return np.empty(0, np.int64)
+    first = int(numbers.min())
+    span = int(numbers.max()) - first + 1
+    return radix_order(numbers - first, span) if packs(len(numbers), span) else np.argsort(numbers, kind="stable")
 
 
 def ranks(ordered: Array, queries: Array, side: Literal["left", "right"]) -> Array:
