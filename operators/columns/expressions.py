@@ -64,13 +64,16 @@ class Scope:
             one, other = self.pool.alike([self._column(left), self._column(right)])
             found: Array = (one == other) == (comparison.operator == "=")
             return found
+        counted = self._computes(left) or self._computes(right)
         try:
-            is_fine = np.ones(self.size, np.bool_)
+            is_fine = np.ones(self.size if counted else 1, np.bool_)
             with np.errstate(all="ignore"):
                 one, other = self._number(left, is_fine), self._number(right, is_fine)
+            holds: Array = np.broadcast_to(_COMPARE[comparison.operator](one, other), (self.size,))
+            if not counted:
+                return holds
             self.failed += int(self.size - np.count_nonzero(is_fine))
-            holds: Array = _COMPARE[comparison.operator](one, other) & is_fine
-            return holds
+            return holds & is_fine
         except _NotExactError:
             return self._each(comparison)
 
