@@ -21,8 +21,8 @@ from tidelog.connectors.transport.descriptors import READ_SIZE
 from tidelog.plans.data.facts import Schema
 from tidelog.runtime.frames.columns import ColumnBatch, ColumnReader, Pool, texts_of
 
-BLOCK_ROWS = 250_000
-"""How many rows are a block, unless told otherwise."""
+BLOCK_ROWS = 1 << 17
+"""How many rows are a block, unless told otherwise: of more, columns do not stay in a core's cache."""
 _MOST_BYTES = 1 << 26
 """So many bytes are read at once at most, however long lines are."""
 _LINES = 512

@@ -30,15 +30,16 @@ class Axis:
     ends at.
     """
 
-    __slots__ = ("_first", "_known", "_last", "_span")
+    __slots__ = ("_first", "_has_ends", "_known", "_last", "_span")
 
     def __init__(self, size: int, lo: Sequence[Array], hi: Sequence[Array]) -> None:
         bounds = [_finite(times, NEG) for times in lo if len(times)] + [_finite(times, POS) for times in hi if len(times)]
-        firsts = [first for first, _ in bounds if first is not None]
-        lasts = [last for _, last in bounds if last is not None]
+        firsts = [first for first, _, _ in bounds if first is not None]
+        lasts = [last for _, last, _ in bounds if last is not None]
         self._first = min(firsts, default=0) - 1  # NEG
         self._last = max(lasts, default=0) + 2  # behind POS
         self._span = self._last - self._first + 1
+        self._has_ends = all(is_finite for _, _, is_finite in bounds)
         self._known: Array | None = None
         if size * self._span >= _ROOM:
             self._known = np.unique(np.concatenate([*lo, *(times + 1 for times in hi)]))
@@ -55,6 +56,17 @@ class Axis:
         if self._known is not None:
             return self._placed(keys, np.searchsorted(self._known, hi + 1))
         return self._placed(keys, np.minimum(hi + 1, self._last) - self._first)
+
+    def laid(self, keys: Array, lo: Array, hi: Array) -> tuple[Array, Array]:
+        """The places at which ranges begin, and those behind them."""
+        if self._known is not None or not self._has_ends:
+            return self.begins(keys, lo), self.ends(keys, hi)
+        origins: Array = keys * self._span
+        origins -= self._first
+        begins: Array = origins + lo
+        origins += hi
+        origins += 1
+        return begins, origins
 
     def _placed(self, keys: Array, times: Array) -> Array:
         found: Array = keys * self._span
@@ -159,7 +171,7 @@ class Laid:
     __slots__ = ("begins", "ends", "places")
 
     def __init__(self, axis: Axis, keys: Array, lo: Array, hi: Array) -> None:
-        self.begins, self.ends = axis.begins(keys, lo), axis.ends(keys, hi)
+        self.begins, self.ends = axis.laid(keys, lo, hi)
         self.places = in_order(keys, self.begins, lo)
         if self.places is not None:
             self.begins, self.ends = self.begins[self.places], self.ends[self.places]
@@ -169,10 +181,10 @@ class Laid:
         return found if self.places is None else self.places[found]
 
 
-def _finite(times: Array, endless: int) -> tuple[int | None, int | None]:
-    """The least and the greatest of times that are finite."""
+def _finite(times: Array, endless: int) -> tuple[int | None, int | None, bool]:
+    """The least and the greatest of times that are finite, and whether all of them are."""
     least, most = int(times.min()), int(times.max())
     if endless not in (least, most):
-        return least, most
+        return least, most, True
     found = times[times != endless]
-    return (int(found.min()), int(found.max())) if len(found) else (None, None)
+    return (int(found.min()), int(found.max()), False) if len(found) else (None, None, False)

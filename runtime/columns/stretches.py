@@ -16,8 +16,9 @@ from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.runtime.frames.columns import ColumnBatch
 
-STRETCH = 1 << 18
-"""So many rows make a stretch: enough that a step costs its rows alone, and few enough for a small machine."""
+STRETCH = 100_000
+"""So many rows make a stretch: enough that a step costs its rows alone, and few enough that columns stay in a core's cache.
+A block of a file is one."""
 
 Block = Sequence[ColumnBatch]
 """What a source gives at once: the facts of a stretch of its rows, by predicate."""
