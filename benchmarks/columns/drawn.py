@@ -28,7 +28,7 @@ def write_history(kind: str, rows: int, folder: Path, keys: int = KEYS) -> Path:
     first = next(_parts(kind, 1, keys))
     with (
         pa.parquet.ParquetWriter(f"{path}.parquet", first.schema) as parquet,
-        pa.csv.CSVWriter(f"{path}.csv", first.schema) as lines,
+        pa.csv.CSVWriter(f"{path}.csv", first.schema, write_options=pa.csv.WriteOptions(quoting_style="needed")) as lines,
     ):
         for part in _parts(kind, rows, keys):
             parquet.write_table(part)

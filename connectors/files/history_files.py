@@ -89,7 +89,11 @@ class _LineReader:
     def read(self, text: bytes) -> None:
         """Take whole lines, or the beginning of a long one."""
         self._bytes += len(text)
-        self._read(text)
+        begin = 0
+        if self._plain is not None and not self._plain.knows_columns:  # the lines behind the header may be plain
+            begin = text.find(b"\n") + 1
+            self._decode(self._framer.push(text[:begin]))
+        self._read(text[begin:])
 
     def finish(self) -> None:
         """Take the last line, where it has no end."""
