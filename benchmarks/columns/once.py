@@ -31,7 +31,7 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.backtest import Backtesting
 from tidelog.runtime.columns.history import course_of
-from tidelog.runtime.columns.stretches import Stretch, Stretches, blocks_of
+from tidelog.runtime.columns.stretches import LONG_STRETCH, STRETCH, Stretch, Stretches, blocks_of
 from tidelog.runtime.ports.interfaces import EmitMode
 
 Told = list[tuple[Any, ...]]
@@ -59,9 +59,11 @@ def by_columns(case: Case, path: str, emit: EmitMode = "intervals") -> Callable[
     return run
 
 
-def _stretches(plan: Plan, path: str, predicate: str, pool: Pool, lateness: int = 0) -> Iterable[Stretch]:
+def _stretches(
+    plan: Plan, path: str, predicate: str, pool: Pool, lateness: int = 0, rows: int = STRETCH
+) -> Iterable[Stretch]:
     spec: Spec = replace(parse_spec(path), predicate=predicate)
-    return Stretches(plan.timeline, [blocks_of(open_history(spec, plan.schema, pool))], pool, lateness)
+    return Stretches(plan.timeline, [blocks_of(open_history(spec, plan.schema, pool, rows=rows))], pool, lateness, rows=rows)
 
 
 def by_rows(case: Case, path: str, emit: EmitMode = "intervals") -> Callable[[], Iterable[Record]]:
@@ -101,7 +103,7 @@ def sweep(rows_of: str, candidates: int) -> Callable[[], int]:
         plans = [tidelog.compile(SWEPT, parameters={"LIMIT": float(limit)}) for limit in limits]
         pool = Pool()
         testing = Backtesting(plans, pool)
-        for stretch in _stretches(plans[0], rows_of, "temp", pool):
+        for stretch in _stretches(plans[0], rows_of, "temp", pool, rows=LONG_STRETCH if candidates > 1 else STRETCH):
             testing.take(stretch)
         found = [testing.compare(number, {}, 0) for number in range(1, len(plans))]
         return sum(side.figures.count for each in found for side in [each.outputs["alarm"].new] if side is not None)

@@ -19,6 +19,8 @@ from tidelog.runtime.frames.columns import ColumnBatch
 STRETCH = 100_000
 """So many rows make a stretch: enough that a step costs its rows alone, and few enough that columns stay in a core's cache.
 A block of a file is one."""
+LONG_STRETCH = 1 << 19
+"""Where many programs go over each, few stretches cost less."""
 
 Block = Sequence[ColumnBatch]
 """What a source gives at once: the facts of a stretch of its rows, by predicate."""
