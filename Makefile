@@ -57,11 +57,12 @@ lint: $(VENV)/lint.stamp ## check style, types and imports
 	$(BIN)/lint-imports
 
 # LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
-# SPARK=1: a program on Spark, which needs Java. BUILDS=1: the pure build beside the compiled one.
-bench: $(VENV)/$(if $(LARS)$(BATCH),bench,test).stamp ## measure; LARS=1, BATCH=1, SPARK=1, BUILDS=1: other benchmarks
+# COLUMNS=1: whole files in columns (FULL=1: 100 million rows, too); SPARK=1: a program on Spark, which needs Java.
+# BUILDS=1: the pure build beside the compiled one.
+bench: $(VENV)/$(if $(LARS)$(BATCH)$(COLUMNS),bench,test).stamp ## measure; LARS=1, BATCH=1, COLUMNS=1, SPARK=1, BUILDS=1: other benchmarks
 	$(if $(BUILDS),@$(MAKE) --no-print-directory test-compiled WHEEL=1)
-	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch $(if $(FULL),--full)) $(if $(SPARK),--spark) \
-	    $(if $(BUILDS),--builds)
+	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch) $(if $(COLUMNS),--columns) \
+	    $(if $(FULL),--full) $(if $(SPARK),--spark) $(if $(BUILDS),--builds)
 
 # The pictures of the examples in docs/pictures, by the commands there.
 pictures: $(VENV)/demo.stamp ## draw the pictures of the documents

@@ -30,6 +30,11 @@ class CsvColumns:
         )
         self._is_admitted = _is_admitted(schema, decoder.predicate)
 
+    @property
+    def knows_columns(self) -> bool:
+        """Whether the header has been read."""
+        return self._decoder.columns is not None
+
     def read(self, text: bytes) -> Batch | None:
         """The facts of whole lines, each with its newline, one a line; None where one of them has to be looked at by itself.
 

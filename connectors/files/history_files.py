@@ -21,8 +21,8 @@ from tidelog.connectors.transport.descriptors import READ_SIZE
 from tidelog.plans.data.facts import Schema
 from tidelog.runtime.frames.columns import ColumnBatch, ColumnReader, Pool, texts_of
 
-BLOCK_ROWS = 250_000
-"""How many rows are a block, unless told otherwise."""
+BLOCK_ROWS = 1 << 17
+"""How many rows are a block, unless told otherwise: of more, columns do not stay in a core's cache."""
 _MOST_BYTES = 1 << 26
 """So many bytes are read at once at most, however long lines are."""
 _LINES = 512
@@ -89,7 +89,11 @@ class _LineReader:
     def read(self, text: bytes) -> None:
         """Take whole lines, or the beginning of a long one."""
         self._bytes += len(text)
-        self._read(text)
+        begin = 0
+        if self._plain is not None and not self._plain.knows_columns:  # the lines behind the header may be plain
+            begin = text.find(b"\n") + 1
+            self._decode(self._framer.push(text[:begin]))
+        self._read(text[begin:])
 
     def finish(self) -> None:
         """Take the last line, where it has no end."""

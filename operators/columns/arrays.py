@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 
@@ -14,11 +14,12 @@ except ImportError as error:
         "histories in columns need NumPy and pyarrow, which are not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["Array", "dense", "is_number", "np", "radix_order", "ranges"]
+__all__ = ["Array", "dense", "is_number", "np", "packs", "radix_order", "ranges", "ranks", "stable_order"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 """A column: of float64 where it holds numbers, of int32 where it holds codes of a `Pool`; or times, keys, places (int64)."""
-_DIGITS = 16
+_SHORT, _MOST = (1 << 31) - 1, (1 << 63) - 1
+_FEWER = 4
 
 
 def is_number(column: Array) -> bool:
@@ -32,19 +33,53 @@ def dense(values: Array) -> tuple[Array, int]:
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
 
 
+def packs(count: int, size: int) -> bool:
+    """Whether so many numbers in `range(size)` can be sorted with their places."""
+    return size << count.bit_length() <= _MOST
+
+
 def radix_order(keys: Array, size: int) -> Array:
-    """The stable order of keys in `range(size)`: digit by digit, each by counting.
+    """The stable order of keys in `range(size)`.
+
+    A key and its place are sorted as one number, in 32 bits where they fit: NumPy sorts plain numbers several times as fast
+    as it finds an order.
 
     >>> radix_order(np.array([2, 0, 2, 1]), 3).tolist()
     [1, 3, 0, 2]
     """
-    order: Array = np.argsort(keys.astype(np.uint16), kind="stable")
-    done = _DIGITS
-    while size >> done:
-        digits = (keys >> done).astype(np.uint16)
-        order = order[np.argsort(digits[order], kind="stable")]
-        done += _DIGITS
+    bits = len(keys).bit_length()
+    if not packs(len(keys), size):
+        return np.argsort(keys, kind="stable")
+    kind = np.int32 if size << bits <= _SHORT else np.int64
+    packed: Array = np.left_shift(keys.astype(kind), bits) | np.arange(len(keys), dtype=kind)
+    packed.sort()
+    order: Array = (packed & (1 << bits) - 1).astype(np.int64, copy=False)
     return order
+
+
+def stable_order(numbers: Array) -> Array:
+    """The stable order of any int64.
+
+    >>> stable_order(np.array([7, -5, 7, 6])).tolist()
+    [1, 3, 0, 2]
+    """
+    if not len(numbers):
+        return np.empty(0, np.int64)
+    first = int(numbers.min())
+    span = int(numbers.max()) - first + 1
+    return radix_order(numbers - first, span) if packs(len(numbers), span) else np.argsort(numbers, kind="stable")
+
+
+def ranks(ordered: Array, queries: Array, side: Literal["left", "right"]) -> Array:
+    """`np.searchsorted` for queries that are in order, too: the fewer are looked for among the more.
+
+    >>> ranks(np.array([3]), np.array([1, 3, 3, 4, 5]), "right").tolist()
+    [0, 1, 1, 1, 1]
+    """
+    if _FEWER * len(ordered) > len(queries):
+        return np.searchsorted(ordered, queries, side)
+    first = np.searchsorted(queries, ordered, "left" if side == "right" else "right")  # from here on each of them counts
+    return np.repeat(np.arange(len(ordered) + 1), np.diff(first, prepend=0, append=len(queries)))
 
 
 def ranges(begins: Array, counts: Array) -> Array:

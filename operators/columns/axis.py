@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidelog.operators.columns.arrays import Array, np, radix_order, ranges
+from tidelog.operators.columns.arrays import Array, np, packs, radix_order, ranges, ranks
 from tidelog.plans.data.timeline import NEG, POS
 
 _ROOM = 1 << 62
-_NEAR = 1 << 32
-"""Times that lie no further apart are sorted digit by digit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,15 +30,16 @@ class Axis:
     ends at.
     """
 
-    __slots__ = ("_first", "_known", "_last", "_span")
+    __slots__ = ("_first", "_has_ends", "_known", "_last", "_span")
 
     def __init__(self, size: int, lo: Sequence[Array], hi: Sequence[Array]) -> None:
         bounds = [_finite(times, NEG) for times in lo if len(times)] + [_finite(times, POS) for times in hi if len(times)]
-        firsts = [first for first, _ in bounds if first is not None]
-        lasts = [last for _, last in bounds if last is not None]
+        firsts = [first for first, _, _ in bounds if first is not None]
+        lasts = [last for _, last, _ in bounds if last is not None]
         self._first = min(firsts, default=0) - 1  # NEG
         self._last = max(lasts, default=0) + 2  # behind POS
         self._span = self._last - self._first + 1
+        self._has_ends = all(is_finite for _, _, is_finite in bounds)
         self._known: Array | None = None
         if size * self._span >= _ROOM:
             self._known = np.unique(np.concatenate([*lo, *(times + 1 for times in hi)]))
@@ -63,6 +62,17 @@ class Axis:
         if self._known is not None:
             return self._placed(keys, np.searchsorted(self._known, np.maximum(times, NEG) + 1))
         return self._placed(keys, np.maximum(times, self._first) + (1 - self._first))
+
+    def laid(self, keys: Array, lo: Array, hi: Array) -> tuple[Array, Array]:
+        """The places at which ranges begin, and those behind them."""
+        if self._known is not None or not self._has_ends:
+            return self.begins(keys, lo), self.ends(keys, hi)
+        origins: Array = keys * self._span
+        origins -= self._first
+        begins: Array = origins + lo
+        origins += hi
+        origins += 1
+        return begins, origins
 
     def _placed(self, keys: Array, times: Array) -> Array:
         found: Array = keys * self._span
@@ -96,13 +106,13 @@ def in_order(keys: Array, begins: Array, lo: Array) -> Array | None:
     most = int(keys.max()) + 1
     if (lo[1:] >= lo[:-1]).all():
         return radix_order(keys, most)
-    first = int(lo.min())
-    span = int(lo.max()) - first + 1
-    if span > _NEAR:
-        return np.argsort(begins, kind="stable")
-    order = radix_order(lo - first, span)
-    found: Array = order[radix_order(keys[order], most)]
-    return found
+    for places in (begins, lo):
+        first = int(places.min())
+        span = int(places.max()) - first + 1
+        if packs(len(places), span):
+            order = radix_order(places - first, span)
+            return order if places is begins else order[radix_order(keys[order], most)]
+    return np.argsort(begins, kind="stable")
 
 
 def united(begins: Array, ends: Array, places: Array | None) -> Runs:
@@ -122,7 +132,7 @@ def without(begins: Array, ends: Array, runs_begin: Array, runs_end: Array) -> t
     """What of ranges, in order, lies outside of maximal runs: begins, ends, and which range each piece is of."""
     if not len(runs_begin):
         return begins, ends, np.arange(len(begins))
-    first = np.searchsorted(runs_end, begins, "right")  # the first run that ends behind the begin
+    first = ranks(runs_end, begins, "right")  # the first run that ends behind the begin
     run = np.minimum(first, len(runs_begin) - 1)
     is_free = (first == len(runs_begin)) | (runs_begin[run] >= ends)
     is_covered = ~is_free & (runs_begin[run] <= begins) & (runs_end[run] >= ends)
@@ -151,10 +161,10 @@ def meetings(begins: Array, ends: Array, other_begins: Array, other_ends: Array)
     Of two that meet, one begins within the other: the others that begin in each range are found, and then the ranges that
     begin behind the begin of each other one.
     """
-    first = np.searchsorted(other_begins, begins, "left")
+    first = ranks(other_begins, begins, "left")
     count = np.searchsorted(other_begins, ends, "left") - first
     left, right = np.repeat(np.arange(len(begins)), count), ranges(first, count)
-    first = np.searchsorted(begins, other_begins, "right")
+    first = ranks(begins, other_begins, "right")
     count = np.searchsorted(begins, other_ends, "left") - first
     np.maximum(count, 0, out=count)
     more, against = ranges(first, count), np.repeat(np.arange(len(other_begins)), count)
@@ -167,7 +177,7 @@ class Laid:
     __slots__ = ("begins", "ends", "places")
 
     def __init__(self, axis: Axis, keys: Array, lo: Array, hi: Array) -> None:
-        self.begins, self.ends = axis.begins(keys, lo), axis.ends(keys, hi)
+        self.begins, self.ends = axis.laid(keys, lo, hi)
         self.places = in_order(keys, self.begins, lo)
         if self.places is not None:
             self.begins, self.ends = self.begins[self.places], self.ends[self.places]
@@ -177,10 +187,10 @@ class Laid:
         return found if self.places is None else self.places[found]
 
 
-def _finite(times: Array, endless: int) -> tuple[int | None, int | None]:
-    """The least and the greatest of times that are finite."""
+def _finite(times: Array, endless: int) -> tuple[int | None, int | None, bool]:
+    """The least and the greatest of times that are finite, and whether all of them are."""
     least, most = int(times.min()), int(times.max())
     if endless not in (least, most):
-        return least, most
+        return least, most, True
     found = times[times != endless]
-    return (int(found.min()), int(found.max())) if len(found) else (None, None)
+    return (int(found.min()), int(found.max()), False) if len(found) else (None, None, False)

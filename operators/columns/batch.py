@@ -36,18 +36,44 @@ class Batch:
 
     def take(self, places: Array) -> Batch:
         """The rows at these places, or those for which an array says so."""
+        keeps_order = places.dtype == np.bool_
+        if keeps_order:
+            places = np.flatnonzero(places)
         columns = tuple(column[places] for column in self.columns)
-        return Batch(columns, self.lo[places], self.hi[places], self.is_tidy and places.dtype == np.bool_)
+        lo = self.lo[places]
+        return Batch(columns, lo, lo if self.hi is self.lo else self.hi[places], self.is_tidy and keeps_order)
+
+    def parted(self, last: int) -> tuple[Batch, Batch]:
+        """The rows that begin at or before a time, and the others."""
+        if len(self) and (self.lo[1:] < self.lo[:-1]).any():
+            early = self.lo <= last
+            return self.take(early), self.take(~early)
+        at = int(np.searchsorted(self.lo, last, "right"))
+        return self._cut(slice(at)), self._cut(slice(at, None))
+
+    def _cut(self, places: slice) -> Batch:
+        lo = self.lo[places]
+        columns = tuple(column[places] for column in self.columns)
+        return Batch(columns, lo, lo if self.hi is self.lo else self.hi[places], self.is_tidy)
 
     def clipped(self, first: int, last: int) -> Batch:
         """What of it lies within `first … last`."""
-        if not len(self) or (self.lo.min() >= first and self.hi.max() <= last):
+        if not len(self):
             return self
-        lo, hi = np.maximum(self.lo, first), np.minimum(self.hi, last)
-        there = lo <= hi
-        if there.all():
-            return Batch(self.columns, lo, hi, self.is_tidy)
-        return Batch(tuple(column[there] for column in self.columns), lo[there], hi[there], self.is_tidy)
+        if first > last:
+            return empty(self.width)
+        begins_before, ends_behind = self.lo.min() < first, self.hi.max() > last
+        there: Array | None = None
+        if ends_behind and self.lo.max() > last:
+            there = self.lo <= last
+        if begins_before and self.hi.min() < first:
+            there = self.hi >= first if there is None else there & (self.hi >= first)
+        found = self if there is None else self.take(there)
+        if not begins_before and not ends_behind:
+            return found
+        lo = np.maximum(found.lo, first) if begins_before else found.lo
+        hi = np.minimum(found.hi, last) if ends_behind else found.hi
+        return Batch(found.columns, lo, hi, self.is_tidy)
 
     def tidied(self, pool: Pool) -> Batch:
         """The same coverage in maximal runs, each row's beside each other and in order."""
@@ -94,4 +120,6 @@ def joined(batches: Iterable[Batch], width: int, pool: Pool) -> Batch:
     if len(there) == 1:
         return there[0]
     columns = tuple(np.concatenate(pool.alike(parts)) for parts in zip(*(batch.columns for batch in there), strict=True))
-    return Batch(columns, np.concatenate([batch.lo for batch in there]), np.concatenate([batch.hi for batch in there]))
+    lo = np.concatenate([batch.lo for batch in there])
+    hi = lo if all(batch.hi is batch.lo for batch in there) else np.concatenate([batch.hi for batch in there])
+    return Batch(columns, lo, hi)

@@ -6,7 +6,7 @@ does not, or a column holds texts, each different combination of values is compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from tidelog.operators.columns.arrays import Array, is_number, np
@@ -64,13 +64,16 @@ class Scope:
             one, other = self.pool.alike([self._column(left), self._column(right)])
             found: Array = (one == other) == (comparison.operator == "=")
             return found
+        counted = self._computes(left) or self._computes(right)
         try:
-            is_fine = np.ones(self.size, np.bool_)
+            is_fine = np.ones(self.size if counted else 1, np.bool_)
             with np.errstate(all="ignore"):
                 one, other = self._number(left, is_fine), self._number(right, is_fine)
+            holds: Array = np.broadcast_to(_COMPARE[comparison.operator](one, other), (self.size,))
+            if not counted:
+                return holds
             self.failed += int(self.size - np.count_nonzero(is_fine))
-            holds: Array = _COMPARE[comparison.operator](one, other) & is_fine
-            return holds
+            return holds & is_fine
         except _NotExactError:
             return self._each(comparison)
 
@@ -89,10 +92,10 @@ class Scope:
         except _NotExactError:
             return self._bind_each(name, expression)
 
-    def keep(self, there: Array) -> None:
-        """Go on with these rows alone."""
-        self.columns = {name: column[there] for name, column in self.columns.items()}
-        self.size = int(np.count_nonzero(there)) if there.dtype == np.bool_ else len(there)
+    def keep(self, places: Array, names: Container[str]) -> None:
+        """Go on with the rows at these places alone, and with the columns that are still needed."""
+        self.columns = {name: column[places] for name, column in self.columns.items() if name in names}
+        self.size = len(places)
 
     # --- by floats ------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.axis import Axis, Laid, meetings, without
@@ -52,6 +52,7 @@ class Joining:
     def __init__(self, shape: JoinShape, pool: Pool) -> None:
         self._shape = shape
         self._pool = pool
+        self._head = frozenset(variables_in(shape.head))
         self.columns = [kept_columns(shape, atom) for atom in range(len(shape.atoms))]
         self.width = len(shape.head)
         self.failed = 0
@@ -70,12 +71,13 @@ class Joining:
         scope = Scope(dict(zip(self.columns[first], atoms[first].columns, strict=True)), len(atoms[first]), self._pool)
         lo, hi = atoms[first].lo, atoms[first].hi
         pending = list(self._shape.comparisons)
-        lo, hi = self._decide(scope, pending, lo, hi)
+        lo, hi = self._decide(scope, pending, left, lo, hi)
         while left:
             atom = max(left, key=lambda each: (len(set(self.columns[each]) & set(scope.columns)), -len(atoms[each])))
             left.remove(atom)
-            lo, hi = self._meet(scope, atoms[atom], self.columns[atom], lo, hi)
-            lo, hi = self._decide(scope, pending, lo, hi)
+            needed = self._needed(pending, left)
+            lo, hi = self._meet(scope, atoms[atom], self.columns[atom], needed, lo, hi)
+            lo, hi = self._decide(scope, pending, left, lo, hi)
         self.failed += scope.failed
         columns = tuple(self._term(scope, term) for term in self._shape.head)
         return Batch(columns, lo, hi)
@@ -87,7 +89,14 @@ class Joining:
             return self._pool.constant(term.value, scope.size)
         raise TypeError("a head has no `_`")
 
-    def _meet(self, scope: Scope, batch: Batch, names: Sequence[str], lo: Array, hi: Array) -> tuple[Array, Array]:
+    def _needed(self, pending: Sequence[Comparison], left: Sequence[int]) -> set[str]:
+        """The variables that matter as long as these comparisons and atoms are left."""
+        named = [variables_of(side) for comparison in pending for side in (comparison.left, comparison.right)]
+        return set(self._head).union(*named, *(self.columns[atom] for atom in left))
+
+    def _meet(
+        self, scope: Scope, batch: Batch, names: Sequence[str], needed: Container[str], lo: Array, hi: Array
+    ) -> tuple[Array, Array]:
         shared = [name for name in names if name in scope.columns]
         tables = [[scope.columns[name] for name in shared], [batch.columns[names.index(name)] for name in shared]]
         (mine, others), size = keys_of(tables, [scope.size, len(batch)], self._pool)
@@ -95,14 +104,15 @@ class Joining:
         own, other = Laid(axis, mine, lo, hi), Laid(axis, others, batch.lo, batch.hi)
         left, right = meetings(own.begins, own.ends, other.begins, other.ends)
         left, right = own.numbers(left), other.numbers(right)
-        scope.keep(left)
+        scope.keep(left, needed)
         for name, column in zip(names, batch.columns, strict=True):
-            if name not in scope.columns:
+            if name in needed and name not in scope.columns:
                 scope.columns[name] = column[right]
         return np.maximum(lo[left], batch.lo[right]), np.minimum(hi[left], batch.hi[right])
 
-    @staticmethod
-    def _decide(scope: Scope, pending: list[Comparison], lo: Array, hi: Array) -> tuple[Array, Array]:
+    def _decide(
+        self, scope: Scope, pending: list[Comparison], left: Sequence[int], lo: Array, hi: Array
+    ) -> tuple[Array, Array]:
         """Keep the rows for which every comparison holds that can be decided by now; `X = expression` binds X."""
         progress = True
         while progress:
@@ -114,8 +124,9 @@ class Joining:
                 pending.remove(comparison)
                 progress = True
                 if not there.all():
-                    scope.keep(there)
-                    lo, hi = lo[there], hi[there]
+                    places = np.flatnonzero(there)
+                    scope.keep(places, self._needed(pending, left))
+                    lo, hi = lo[places], lo[places] if hi is lo else hi[places]
         return lo, hi
 
 

@@ -48,8 +48,7 @@ class ColumnErode(Windowed):
                 return empty(self.width)
             start = int(held[1].lo[0])
             lo = np.where(runs.lo <= start, start, lo)
-        there = (lo <= hi) & (lo < POS)
-        return Batch(tuple(column[there] for column in runs.columns), lo[there], hi[there])
+        return Batch(runs.columns, lo, hi).take((lo <= hi) & (lo < POS))
 
     def _eroded(self, lo: Array, hi: Array) -> tuple[Array, Array]:
         """ϱ₁ ⊕ ϱ, empty where the begin lies behind the end."""
@@ -100,9 +99,10 @@ class ColumnPair(Windowed):
         lo, hi = np.maximum(rights.lo[right], run_lo), np.minimum(rights.hi[right], run_hi)
         lo, hi = dilated(self._metric, lo, hi)
         lo, hi = (lo, np.minimum(hi, run_hi)) if self._is_since else (np.maximum(lo, run_lo), hi)
-        columns = [column[right] for column in rights.columns] + [lefts.columns[place][left] for place in self._extra]
         there = lo <= hi
-        found = Batch(tuple(column[there] for column in columns), lo[there], hi[there])
+        left, right = left[there], right[there]
+        columns = [column[right] for column in rights.columns] + [lefts.columns[place][left] for place in self._extra]
+        found = Batch(tuple(columns), lo[there], hi[there])
         if self._alone is None:
             return found
         return joined([found, Batch(rights.columns, *dilated(self._alone, rights.lo, rights.hi))], self.width, self.pool)

@@ -57,8 +57,10 @@ def moved(times: Array, distance: int) -> Array:
     if distance <= NEG:
         return np.full(len(times), NEG, np.int64)
     found: Array = times + distance
-    found[times >= POS] = POS
-    found[times <= NEG] = NEG
+    if len(times) and times.max() >= POS:
+        found[times >= POS] = POS
+    if len(times) and times.min() <= NEG:
+        found[times <= NEG] = NEG
     return found
 
 
@@ -73,8 +75,7 @@ class ColumnStepped(Pointwise):
         lo, hi = batch.lo, batch.hi
         first = np.where(lo > NEG, lo + -lo % self._step, NEG)
         last = np.where(hi < POS, hi - hi % self._step + self._step - 1, POS)
-        there = first <= last
-        return Batch(tuple(column[there] for column in batch.columns), first[there], last[there])
+        return Batch(batch.columns, first, last).take(first <= last)
 
 
 class ColumnMove(Pointwise):

@@ -23,12 +23,24 @@ from tidelog.runtime.frames.tables import table_of
 
 @dataclass(slots=True, eq=False)
 class Side:
-    """What one of the programs tells of an output: its maximal runs, and what of them the other program does not tell."""
+    """What one of the programs tells of an output: its maximal runs (`told`), and figures.
+
+    `other` is what the other program tells of it; None where that does not have the output.
+    """
 
     told: Batch
-    alone: Batch
+    other: Batch | None
+    pool: Pool
     figures: Figures
     judged: Judged | None = None
+    _alone: Batch | None = field(default=None, repr=False)
+
+    @property
+    def alone(self) -> Batch:
+        """What the other program does not tell, found when it is asked for: of most candidates of a sweep it is not."""
+        if self._alone is None:
+            self._alone = self.told if self.other is None else only_in(self.told, self.other, self.pool)
+        return self._alone
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +122,7 @@ class Backtesting:
         self._shared = Shared()
         self._courses: list[Course] = [course_of(plan, pool, start=start, shared=self._shared) for plan in plans]
         self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in plans]
+        self._known: dict[tuple[int, str, int], Figures] = {}
         self._first, self._last = POS, NEG
         self.rows = 0
         """How many facts have been taken."""
@@ -137,8 +150,10 @@ class Backtesting:
             widths = [batch.width for batch in told if batch is not None]
             if len({*widths}) > 1:
                 raise SpecError(f"output `{name}` has {widths[0]} arguments in one program and {widths[1]} in the other")
-            sides = [self._side(name, mine, other, found, flap) for mine, other in (told, told[::-1])]
-            found.outputs[name] = Compared(*sides)
+            old, fresh = told
+            found.outputs[name] = Compared(
+                self._side(0, name, old, fresh, found, flap), self._side(new, name, fresh, old, found, flap)
+            )
         return found
 
     def _runs(self, number: int, name: str) -> Batch | None:
@@ -149,11 +164,18 @@ class Backtesting:
             told[:] = [joined(told, told[0].width, self._pool).tidied(self._pool)]
         return told[0] if told else empty(self._courses[number].widths[name])
 
-    def _side(self, name: str, mine: Batch | None, other: Batch | None, found: Backtest, flap: int) -> Side | None:
+    def _side(
+        self, number: int, name: str, mine: Batch | None, other: Batch | None, found: Backtest, flap: int
+    ) -> Side | None:
         if mine is None:
             return None
-        alone = mine if other is None else only_in(mine, other, self._pool)
-        figures = figures_of(mine, found.old.timeline, found.span, flap, self._pool)
         labels = found.labels.get(name)
         said = None if labels is None else judged(mine, labels, found.old.timeline, self._pool)
-        return Side(mine, alone, figures, said)
+        return Side(mine, other, self._pool, self._figures(number, name, mine, found, flap), said)
+
+    def _figures(self, number: int, name: str, told: Batch, found: Backtest, flap: int) -> Figures:
+        """The figures of what a program tells; those of the old one are looked at with each new one."""
+        key = number, name, flap
+        if key not in self._known:
+            self._known[key] = figures_of(told, found.old.timeline, found.span, flap, self._pool)
+        return self._known[key]

@@ -27,11 +27,10 @@ from tidelog.runtime.columns.deploy import build_kernel
 from tidelog.runtime.columns.island import Island
 from tidelog.runtime.columns.rounds import Rounds
 from tidelog.runtime.columns.rows import RowCourse
-from tidelog.runtime.emission.modes import emission
+from tidelog.runtime.columns.telling import telling
 from tidelog.runtime.emission.violations import Violation, Violations
 from tidelog.runtime.ports.interfaces import EmitMode
 
-_begin = itemgetter(1)
 _ORDERS: Mapping[str, Callable[[Record], Any]] = {"intervals": itemgetter(2), "final": itemgetter(3, 2)}
 """How answers of several outputs come among each other; each output's own are in order by themselves."""
 
@@ -93,7 +92,7 @@ class ColumnCourse(Course):
         if refusal is not None:
             raise ValueError(refusal)
         self.watermark = NEG
-        self._emission = emission(emit, plan.outputs)
+        self._telling = telling(emit, plan.outputs, pool)
         self._order = _ORDERS.get(emit)
         self._violations = Violations(plan)
         self._violated: list[Violation] = []
@@ -136,15 +135,13 @@ class ColumnCourse(Course):
 
     def tell(self, fresh: Mapping[str, Batch], watermark: int) -> list[Record]:
         told: list[Record] = []
-        if self._emission.follows_arrivals:
-            told += self._emission.arrive(self._points(fresh), watermark)
+        if self._telling.follows_arrivals:
+            told += self._telling.arrive(self._points(fresh), watermark)
         for name, batch in self.advance(fresh, watermark).items():
-            facts = batch.tidied(self.pool).facts(self.pool)
-            facts.sort(key=_begin)
-            told += self._emission.receive(name, facts, self.reached(name))
+            told += self._telling.receive(name, batch, self.reached(name))
         if watermark >= POS:
-            told += self._emission.finish()
-        if self._order is not None:
+            told += self._telling.finish()
+        if self._order is not None and len(self.plan.outputs) > 1:
             told.sort(key=self._order)
         return told
 

@@ -16,8 +16,11 @@ from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.runtime.frames.columns import ColumnBatch
 
-STRETCH = 1 << 18
-"""So many rows make a stretch: enough that a step costs its rows alone, and few enough for a small machine."""
+STRETCH = 100_000
+"""So many rows make a stretch: enough that a step costs its rows alone, and few enough that columns stay in a core's cache.
+A block of a file is one."""
+LONG_STRETCH = 1 << 19
+"""Where many programs go over each, few stretches cost less."""
 
 Block = Sequence[ColumnBatch]
 """What a source gives at once: the facts of a stretch of its rows, by predicate."""
@@ -82,7 +85,8 @@ class Stretches:
         for batch, rows in zip(block, self._admitted(course, block), strict=True):
             if len(rows):
                 self._waiting.setdefault(batch.predicate, []).append(rows)
-                self._latest = max(self._latest, int((rows.lo - self._gap(rows.lo)).max()))
+                latest = int(rows.lo.max())
+                self._latest = max(self._latest, latest - (0 if self.timeline.is_integer else latest & 1))
                 count += len(rows)
         return count
 
@@ -95,6 +99,8 @@ class Stretches:
         """The facts of a block that are not late; the source's promise moves on with each row."""
         if not any(map(len, block)):
             return [batch.rows for batch in block]
+        if len(block) == 1 and (admitted := self._in_order(course, block[0].rows)) is not None:
+            return [admitted]
         lo = np.concatenate([batch.rows.lo for batch in block])
         order = None if len(block) == 1 else np.argsort(np.concatenate([batch.numbers for batch in block]), kind="stable")
         ordered = lo if order is None else lo[order]
@@ -110,6 +116,15 @@ class Stretches:
         pairs = zip(block, np.split(is_late, ends), np.split(limits, ends), strict=True)
         return [self._without_late(*each) for each in pairs]
 
+    def _in_order(self, course: _Course, rows: Batch) -> Batch | None:
+        """The facts of a block that come in order, none before what has been promised; None where they do not."""
+        lo = rows.lo
+        if lo[0] <= max(course.promised, NEG) or (lo[1:] < lo[:-1]).any():
+            return None
+        last = int(lo[-1])
+        course.promised = max(course.promised, last - (0 if self.timeline.is_integer else last & 1) - (self.lateness + 1))
+        return rows
+
     def _without_late(self, batch: ColumnBatch, is_late: Array, limits: Array) -> Batch:
         late = np.flatnonzero(is_late)
         if len(late) and self.on_late is not None:
@@ -123,11 +138,8 @@ class Stretches:
             whole = joined(batches, batches[0].width, self.pool) if batches else None
             if whole is None:
                 continue
-            due = whole.lo <= watermark
-            if due.all():
-                fresh[predicate], self._waiting[predicate] = whole, []
-            else:
-                fresh[predicate], self._waiting[predicate] = whole.take(due), [whole.take(~due)]
+            fresh[predicate], later = whole.parted(watermark)
+            self._waiting[predicate] = [later] if len(later) else []
         return Stretch(fresh, watermark, rows)
 
 

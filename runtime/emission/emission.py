@@ -245,7 +245,7 @@ class Final(Runs):
             elif done < ended:  # a run without end can grow on its left side alone
                 agenda.schedule(row, bounds[done] - 1 if bounds[done + 1] >= POS else bounds[done + 1] + 1)
             del bounds[:done]
-        return _in_order(answers, _END_AND_BEGIN, _text)
+        return put_in_final_order(answers)
 
     def snapshot(self) -> dict[str, Any]:
         coverage = {predicate: store.snapshot() for predicate, store in self.coverage.items()}
@@ -260,6 +260,11 @@ class Final(Runs):
             self.coverage[predicate].restore(stored)
             self._agendas[predicate].clear()
             self.look(predicate, [*self.coverage[predicate].rows])  # schedules: all that is final was told before
+
+
+def put_in_final_order(answers: list[Record]) -> list[Record]:
+    """Answers of one predicate by end, begin and text; they are put in order where they are."""
+    return _in_order(answers, _END_AND_BEGIN, _text)
 
 
 def _is_final(lo: int, hi: int, frontier: int) -> bool:

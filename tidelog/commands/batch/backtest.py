@@ -107,7 +107,7 @@ def _told(
     from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only a backtest needs NumPy
     from tidelog.operators.columns.pool import Pool  # noqa: PLC0415 - as above
     from tidelog.runtime.columns.backtest import Backtesting, shared_schema  # noqa: PLC0415 - as above
-    from tidelog.runtime.columns.stretches import Stretches, blocks_of  # noqa: PLC0415 - as above
+    from tidelog.runtime.columns.stretches import LONG_STRETCH, STRETCH, Stretches, blocks_of  # noqa: PLC0415 - as above
 
     schema, pool, letters = shared_schema(plans[0], plans[1]), Pool(), DeadLetters()
     reader = TimeReader(schema.timeline)
@@ -115,10 +115,11 @@ def _told(
     lateness = _time("--lateness", options.lateness, reader.duration)
     labels = {} if options.labels is None else _labels(options.labels, plans, schema, pool)
     told = Backtesting(plans, pool, start)
+    rows = LONG_STRETCH if len(plans) > 2 else STRETCH
     progress.expect(spec.path for spec in specs)
 
     def rows_of(spec: Spec) -> Iterator[ColumnBatch]:
-        for batch in open_history(spec, schema, pool):
+        for batch in open_history(spec, schema, pool, rows=rows):
             for rejected in batch.rejected:
                 letters(rejected)
             yield batch
@@ -134,6 +135,7 @@ def _told(
         pool,
         lateness,
         refuse,
+        rows,
         follows_time=any(plan.follows_time for plan in plans),
     )
     for stretch in stretches:
