@@ -123,6 +123,7 @@ class Backtesting:
         self._courses: list[Course] = [course_of(plan, pool, start=start, shared=self._shared) for plan in plans]
         self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in plans]
         self._known: dict[tuple[int, str, int], Figures] = {}
+        self._follows_time = any(plan.follows_time for plan in plans)
         self._first, self._last = POS, NEG
         self.rows = 0
         """How many facts have been taken."""
@@ -161,7 +162,10 @@ class Backtesting:
         if told is None:
             return None
         if len(told) > 1 or (told and not told[0].is_tidy):
-            told[:] = [joined(told, told[0].width, self._pool).tidied(self._pool)]
+            whole = joined(told, told[0].width, self._pool)
+            if self._follows_time:  # an endless recursion is followed as far as the history goes
+                whole = whole.clipped(NEG, self._last)
+            told[:] = [whole.tidied(self._pool)]
         return told[0] if told else empty(self._courses[number].widths[name])
 
     def _side(

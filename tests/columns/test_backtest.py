@@ -254,3 +254,13 @@ def test_the_flap_time_is_a_whole_number_of_ticks(unit: str) -> None:
     side = tidelog.backtest(plan, plan, {"temp": frame}).outputs["alarm"].old
     assert side is not None
     assert side.figures.flaps == {"1 h": 0, "7 s": 2, "1 ms": 2}[unit]
+
+
+def test_behind_the_last_fact_a_recursion_is_not_compared() -> None:
+    """One without an end is followed as far as the history goes, and no further."""
+    plan = tidelog.compile(PROGRAM + "boxplus[5,5] alarm(R) :- alarm(R).")
+    found = tidelog.backtest(plan, plan, {"temp": _frame([(0, "a", 3), (13, "b", 1)])})
+    side = found.outputs["alarm"].new
+    assert side is not None
+    assert side.told.facts(found.pool) == [(("a",), 0, 2), (("a",), 5, 7), (("a",), 10, 12)]
+    assert len(side.alone) == 0

@@ -29,7 +29,7 @@ def history_maker(plan: Plan, options: argparse.Namespace, sinks: Sequence[str])
     """What makes the runner of a history; None where facts have to, or had better, pass row by row."""
     if any(getattr(options, name, None) for name in _NEEDS_ROWS) or options.at_end != "finish" or plan.questions:
         return None
-    if plan.delays or refused(plan) is not None:
+    if plan.delays or refused(plan) is not None or any(loop.holds for loop in plan.loops):
         return None
     specs = parse_sources(options.sources or ["-"], allow_remote=options.allow_remote)
     if not all(map(_is_history, specs)) or sum(os.path.getsize(spec.path) for spec in specs) < LEAST:
