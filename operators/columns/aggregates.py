@@ -37,6 +37,9 @@ from tidelog.plans.plan.plan import AggregateShape
 
 _NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
 
+_LONGEST = 1 << 48
+"""What lasts, within a longer time than this, is counted row by row: what it weighs might not fit into 64 bits."""
+
 
 @dataclass(slots=True, eq=False)
 class Answers:
@@ -55,9 +58,9 @@ class Answers:
 class ColumnAggregate(Kernel):
     """`M'(G, A) ← A = f(V) over M in [n step d] by G`.
 
-    A quantile of rows that hold at more than one time, and sums of which the digits do not fit, are computed row by row by
-    `Aggregate`. Kept are the rows that a later window may have, and what has been found beyond the frontier: with a step,
-    the last window is told as far as the next one.
+    A quantile of rows that hold at more than one time, and counts and sums of which the digits or the times do not fit, are
+    computed row by row by `Aggregate`. Kept are the rows that a later window may have, and what has been found beyond the
+    frontier: with a step, the last window is told as far as the next one.
     """
 
     def __init__(self, shape: AggregateShape, width: int, pool: Pool) -> None:
@@ -145,6 +148,8 @@ class ColumnAggregate(Kernel):
         axis, pieces = by_time_points(rows, frame)
         weights = Weights(axis, rows, [part for each in sums for part in each.parts])
         if not weights.is_of_points:
+            if int(rows.batch.hi.max()) - int(rows.batch.lo.min()) > _LONGEST:
+                raise NotExactError
             pieces = self._tick_by_tick(pieces, weights, sums, frame)
         counts, *parts = weights.at(pieces.keys, pieces.begins, frame.size)
         some = counts > 0

@@ -160,6 +160,7 @@ def _completed(
     there[places] = [value is not None for value in values]
     column = pool.column([0 if value is None else value for value in values])
     if not is_number(column):
+        found[places] = 0.0  # what stands there is no value, and must get no code
         found = pool.coded(found)
     found[places] = column
     return found, there

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidelog.operators.columns.arrays import Array, is_number, np
-from tidelog.plans.tree.numerals import EXACT_FLOAT
+from tidelog.plans.tree.numerals import EXACT_FLOAT, MAX_INTEGER
 from tidelog.plans.tree.syntax import Value
 
 
@@ -79,4 +79,4 @@ class Pool:
 
 
 def _number(number: float) -> Value:
-    return int(number) if number.is_integer() and abs(number) < EXACT_FLOAT else number
+    return int(number) if number.is_integer() and abs(number) < MAX_INTEGER else number

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from columns.stretches import answers_over_columns, cut_times, stretches
+from drawing import drawn
 from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import AT_IN_WINDOWS, GROUPS, HEADS, RECURSION, STEPPED, lars_programs, lars_streams
 from oracle.programs import programs, streams
@@ -38,6 +39,7 @@ LARS = {
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", list(FRAGMENTS))
 @given(data=st.data())
+@drawn(40)
 def test_columns_say_what_the_oracle_says(timeline: str, fragment: str, data: st.DataObject) -> None:
     """In one stretch and in many, each fact and time is answered once, and rightly."""
     program = data.draw(programs(timeline, FRAGMENTS[fragment]))
@@ -52,6 +54,7 @@ def test_columns_say_what_the_oracle_says(timeline: str, fragment: str, data: st
 
 @pytest.mark.parametrize("form", LARS)
 @given(data=st.data())
+@drawn(40)
 def test_columns_say_what_the_oracle_says_of_lars(form: str, data: st.DataObject) -> None:
     """Windows, held values, aggregates, times as values: the same."""
     program = data.draw(lars_programs(LARS[form]))
@@ -65,6 +68,7 @@ def test_columns_say_what_the_oracle_says_of_lars(form: str, data: st.DataObject
 @pytest.mark.parametrize("mode", ["intervals", "final", "changes", "points"])
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @given(data=st.data())
+@drawn(40)
 def test_answers_take_each_form(mode: EmitMode, timeline: str, data: st.DataObject) -> None:
     """What a session tells in the form of `emit`, a history does, each answer as often; violations, too."""
     program = data.draw(programs(timeline, FRAGMENTS["negation"]))

@@ -84,3 +84,12 @@ def test_too_much_does_not_fit() -> None:
     """Sums of 2⁵⁵ numbers have no room for their digits."""
     with pytest.raises(NotExactError):
         digits_of([np.ones(2)], 1 << 55)
+
+
+def test_a_sum_that_floats_cannot_tell_leaves_no_float_in_the_pool() -> None:
+    """It would be printed in place of a whole number that comes later and equals it."""
+    pool, counts = Pool(), np.ones(2, np.int64)
+    for more in range(1, 8):
+        total = digits_of(floats_of(pool.column([1 << 53, more]), pool), 2).map(np.cumsum)
+        values, _ = quotients(total, counts, pool)
+        assert list(map(repr, pool.listed(values))) == [str(1 << 53), str((1 << 53) + more)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from columns.driving import cases, said_by_kernel, said_by_operator
+from drawing import drawn
 from tidelog.operators.metric.pairing import without_left
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import POS, Metric, Timeline
@@ -67,6 +68,7 @@ def metrics(draw: st.DrawFn, timeline: Timeline) -> Metric:
 
 @TIMELINES
 @given(data=st.data())
+@drawn(25)
 def test_union(timeline: Timeline, data: st.DataObject) -> None:
     """What either port brings."""
     compare(data, UnionShape(), [PAIRS, PAIRS], timeline)
@@ -75,6 +77,7 @@ def test_union(timeline: Timeline, data: st.DataObject) -> None:
 @TIMELINES
 @FUTURE
 @given(data=st.data())
+@drawn(25)
 def test_dilate(timeline: Timeline, future: bool, data: st.DataObject) -> None:
     """◇ϱ and ◇⁺ϱ."""
     compare(data, DilateShape(data.draw(metrics(timeline)), future), [PAIRS], timeline)
@@ -83,12 +86,14 @@ def test_dilate(timeline: Timeline, future: bool, data: st.DataObject) -> None:
 @TIMELINES
 @FUTURE
 @given(data=st.data())
+@drawn(25)
 def test_erode(timeline: Timeline, future: bool, data: st.DataObject) -> None:
     """□ϱ and □⁺ϱ."""
     compare(data, ErodeShape(data.draw(metrics(timeline)), future), [PAIRS], timeline)
 
 
 @given(data=st.data())
+@drawn(25)
 def test_erode_that_the_start_clips(data: st.DataObject) -> None:
     """`always M in [n]`: throughout the window, as far as it lies behind the start."""
     case = data.draw(cases(ErodeShape(Metric(0, data.draw(st.integers(0, 4))), False, True), [PAIRS, [()]], INTEGER))
@@ -107,6 +112,7 @@ def test_erode_that_the_start_clips(data: st.DataObject) -> None:
     ids=lambda names: names or "-",
 )
 @given(data=st.data())
+@drawn(25)
 def test_since_and_until(timeline: Timeline, operator: str, left: str, right: str, data: st.DataObject) -> None:
     """M1 since M2 and M1 until M2, of the same or other columns; with more of them, M1 has to hold somewhere."""
     metric = data.draw(metrics(timeline).filter(lambda each: set(left) <= set(right) or not _is_free(each, timeline)))
@@ -122,6 +128,7 @@ def _is_free(metric: Metric, timeline: Timeline) -> bool:
 @TIMELINES
 @pytest.mark.parametrize("negated", ["X", "XY", "_X", "YX", "1X", "XX", "_", ""])
 @given(data=st.data())
+@drawn(25)
 def test_latch(timeline: Timeline, negated: str, data: st.DataObject) -> None:
     """`not N since[0,∞) M`."""
     rows: list[Row] = [("a", "a"), ("a", "b"), ("b", "a")]
@@ -131,6 +138,7 @@ def test_latch(timeline: Timeline, negated: str, data: st.DataObject) -> None:
 @TIMELINES
 @pytest.mark.parametrize("by", [(0,), (), (0, 1), (1,)])
 @given(data=st.data())
+@drawn(25)
 def test_latest(timeline: Timeline, by: tuple[int, ...], data: st.DataObject) -> None:
     """What a group had last, as long as it is not too old."""
     size = data.draw(st.sampled_from([0, 2, 4, 10, POS]))
@@ -138,6 +146,7 @@ def test_latest(timeline: Timeline, by: tuple[int, ...], data: st.DataObject) ->
 
 
 @given(data=st.data())
+@drawn(25)
 def test_bind(data: st.DataObject) -> None:
     """A row for each time."""
     compare(data, BindShape(), [PAIRS, []], INTEGER, is_sharp=False)
@@ -145,6 +154,7 @@ def test_bind(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("by", [0, 3, -2])
 @given(data=st.data())
+@drawn(25)
 def test_move(by: int, data: st.DataObject) -> None:
     """Rows at the times that they name."""
     named: list[syntax.Value] = [0, 3, 4, 0.5, "x", -3, 1 << 33, BIG, BIG + 1, 1 << 60, (1 << 63) - 1, -(1 << 60)]
@@ -153,6 +163,7 @@ def test_move(by: int, data: st.DataObject) -> None:
 
 @TIMELINES
 @given(data=st.data())
+@drawn(25)
 def test_stepped(timeline: Timeline, data: st.DataObject) -> None:
     """`sometime M in [0 step d]`."""
     compare(data, SteppedShape(data.draw(st.sampled_from([2, 4, 10]))), [PAIRS], timeline)
@@ -187,6 +198,7 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES)
 @given(data=st.data())
+@drawn(25)
 def test_join(rule: str, data: st.DataObject) -> None:
     """Joins of one to three atoms, with comparisons and arithmetic over all kinds of values."""
     shape = join_of(rule)
@@ -199,6 +211,7 @@ def test_join(rule: str, data: st.DataObject) -> None:
 @TIMELINES
 @pytest.mark.parametrize("negated", ["X", "XY", "_X", "YX", "1X", "XX", "_", ""])
 @given(data=st.data())
+@drawn(25)
 def test_antijoin(timeline: Timeline, negated: str, data: st.DataObject) -> None:
     """`M, not N`."""
     rows: list[Row] = [("a", "a"), ("a", "b"), ("b", "a")]
@@ -231,6 +244,7 @@ def join_of(rule: str) -> JoinShape:
 @pytest.mark.parametrize("of_points", [True, False], ids=["points", "ranges"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 @given(data=st.data())
+@drawn(25)
 def test_aggregate(function: syntax.AggregateFunction, of_points: bool, data: st.DataObject) -> None:
     """Each function, over windows that move with each tick, and over those that end at multiples."""
     values = data.draw(st.sampled_from([NUMBERS, MIXED]))
@@ -250,6 +264,7 @@ def test_aggregate(function: syntax.AggregateFunction, of_points: bool, data: st
 @pytest.mark.parametrize("of_points", [True, False], ids=["points", "ranges"])
 @pytest.mark.parametrize("is_sum", [False, True], ids=["count", "sum"])
 @given(data=st.data())
+@drawn(25)
 def test_threshold(is_sum: bool, of_points: bool, data: st.DataObject) -> None:
     """Enough in a window."""
     values = data.draw(st.sampled_from([NUMBERS, MIXED]))

@@ -60,7 +60,7 @@ def _told(records: list[Record], emit: StageMode) -> object:
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
-@drawn(60, suppress_health_check=list(HealthCheck))
+@drawn(20, suppress_health_check=list(HealthCheck))
 def test_stages_tell_in_columns_what_they_tell_by_rows(kind: Kind, fragment: str, data: st.DataObject) -> None:
     """Whatever the program, however its facts are cut: answers, violations, and what is left unfinished."""
     drawn = programs(kind, FRAGMENTS[fragment])
@@ -73,7 +73,7 @@ def test_stages_tell_in_columns_what_they_tell_by_rows(kind: Kind, fragment: str
 
 @pytest.mark.slow
 @given(program=lars_programs(replace(EVERY_FORM, recursion=True)), data=st.data())
-@drawn(100, suppress_health_check=list(HealthCheck))
+@drawn(20, suppress_health_check=list(HealthCheck))
 def test_windows_and_values_in_stages_over_columns(program: Program, data: st.DataObject) -> None:
     """Clipped and stepped windows, held values, aggregates, times as values; what counts facts runs by rows."""
     plan = compiled(program)
