@@ -19,7 +19,7 @@ def _runs(name: str, where: str, reach: int) -> str:
     return f"""{name}_marked as (select r, time, case when time - lag(time) over own <= {reach + 1} then 0 else 1 end
 as fresh from temp where {where} window own as (partition by r order by time)),
 {name}_numbered as (select r, time, sum(fresh) over (partition by r order by time) as run from {name}_marked),
-{name} as (select r, min(time) as lo, max(time) + {reach} as hi from {name}_numbered group by r, run)"""  # noqa: S608 - no input
+{name} as (select r, min(time) as lo, max(time) + {reach} as hi from {name}_numbered group by r, run)"""  # noqa: S608 - from what stands in this module
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Case:
 
 
 _SQL_DURATION = f"""with {_runs("hot", "v >= 80", 60)}
-select r, lo + 300 as lo, hi from hot where lo + 300 <= hi"""  # noqa: S608 - no input
+select r, lo + 300 as lo, hi from hot where lo + 300 <= hi"""  # noqa: S608 - from what stands in this module
 _SQL_ABSENCE = """select r, time + 121 as lo, time + 121 as hi
 from (select r, time, lead(time) over (partition by r order by time) as next from temp)
 where next is null or next > time + 121"""
 _SQL_JOIN = f"""with {_runs("high", "v >= 90", 300)}, {_runs("low", "v < 70", 300)}
 select high.r, case when high.lo > low.lo then high.lo else low.lo end as lo,
 case when high.hi < low.hi then high.hi else low.hi end as hi
-from high join low on high.r = low.r and high.lo <= low.hi and low.lo <= high.hi"""  # noqa: S608 - no input
+from high join low on high.r = low.r and high.lo <= low.hi and low.lo <= high.hi"""  # noqa: S608 - from what stands in this module
 _SQL_HYSTERESIS = """select r, min(time) as lo, next as hi from (select r, time, v,
 min(case when v < 70 then time end) over (partition by r order by time rows between 1 following and unbounded following)
 as next from temp) where v >= 90 group by r, next"""

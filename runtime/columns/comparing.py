@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -137,8 +136,3 @@ def _a_day(count: int, timeline: Timeline, span: Span) -> float | None:
     ticks = span.last - span.first if timeline.is_integer else (span.last - span.first) // 2
     days = ticks * _tick(timeline) * timeline.unit / DAY
     return float(count / days)
-
-
-def rows_of(batch: Batch, pool: Pool) -> Sequence[tuple[object, ...]]:
-    """The different rows of an output, in order."""
-    return list(dict.fromkeys(row for row, _, _ in batch.facts(pool)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from time import perf_counter
 from typing import Any
 
 from tidelog.operators.columns.arrays import np
@@ -37,19 +36,17 @@ _ORDERS: Mapping[str, Callable[[Record], Any]] = {"intervals": itemgetter(2), "f
 
 @dataclass(slots=True)
 class Work:
-    """What a step has been given and has said, in how many stretches, and how long that took."""
+    """What a step has been given and has said, and in how many stretches."""
 
     received: int = 0
     sent: int = 0
     stretches: int = 0
-    seconds: float = 0.0
 
-    def add(self, received: int, sent: int, seconds: float) -> None:
+    def add(self, received: int, sent: int) -> None:
         """It has gone through a stretch."""
         self.received += received
         self.sent += sent
         self.stretches += 1
-        self.seconds += seconds
 
 
 class Shared:
@@ -197,14 +194,13 @@ class ColumnCourse(Course):
         if self._shared is not None and meaning in self._shared.said:
             return self._shared.said[meaning]
         ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
-        began = perf_counter()
         try:
             found = self.kernels[step.id].advance(ports, frontiers, frontier)
         except Exception as error:
             rows = sum(map(len, ports))
             shown = f"{rows:,} rows up to {self.plan.timeline.format_point(self.watermark)}" if rows else "(the frontier)"
             raise OperatorError(step.id, step.source or step.id, shown, f"{type(error).__name__}: {error}") from error
-        self.work[step.id].add(sum(map(len, ports)), len(found), perf_counter() - began)
+        self.work[step.id].add(sum(map(len, ports)), len(found))
         if self._shared is not None:
             self._shared.said[meaning] = found
         return found
