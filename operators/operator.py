@@ -163,7 +163,7 @@ class Operator(ABC):
     def settle(self, port: int) -> list[Fact]:
         """A port's frontier has moved: move `frontier`, return what is known by it."""
 
-    def tidy(self) -> None:  # noqa: B027 - some have nothing to forget
+    def tidy(self) -> None:  # noqa: B027 - no abstract method: some operators have nothing to forget
         """Forget what cannot matter any more, a portion at a time."""
 
     def deadline(self) -> tuple[int, int] | None:

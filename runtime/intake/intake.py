@@ -186,9 +186,9 @@ class Intake:
         if len(marks.sources) > 1 or marks.holds:
             state.run_ahead(1)
         self.accepted += 1
-        if lo < self._earliest:  # noqa: PLR1730 - as above
+        if lo < self._earliest:  # noqa: PLR1730 - a call of max or min would cost a lone event
             self._earliest = lo
-        if point > self._latest:  # noqa: PLR1730 - as above
+        if point > self._latest:  # noqa: PLR1730 - a call of max or min would cost a lone event
             self._latest = point
         return self.frontier if self._behind else marks.watermark
 
