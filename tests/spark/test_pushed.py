@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelog
+from spark.packs import facts_in
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
@@ -57,8 +58,9 @@ def written(path: Path, rows: list[tuple[Any, ...]], kind: pa.DataType | None = 
 def found(frame: DataFrame) -> tuple[list[tuple[Any, ...]], list[str]]:
     """Facts on their way to stages, and why rows are none."""
     rows = frame.collect()
-    facts = facts_of(bytes(row.row) for row in rows if row.kind == FACT)
-    return sorted(fact[1:] for fact in facts), sorted(letter_of(bytes(row.row)).reason for row in rows if row.kind == LETTER)
+    return sorted(fact[1:] for fact in facts_in(rows)), sorted(
+        letter_of(bytes(row.row)).reason for row in rows if row.kind == LETTER
+    )
 
 
 def plan_of(frame: DataFrame) -> str:

@@ -20,6 +20,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 import tidelog
+from spark.packs import facts_in
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.spark import Ingestion, parse_fields
@@ -28,7 +29,7 @@ from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, 
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
-from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, PACK, SPAN, letter_of
+from tidelog.connectors.spark.running.parcels import COLUMN, COUNT, FACT, LETTER, PACK, SPAN, letter_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -67,6 +68,7 @@ class Read:
         for row in rows:
             kinds.setdefault(row["kind"], []).append(row)
         facts = [fact for row in kinds.get(FACT, []) for fact in msgspec.msgpack.decode(row["row"])]
+        facts += facts_in(kinds.get(COLUMN, []))
         facts.sort(key=lambda fact: fact[4:])
         self.places = [place for *_, place in facts] if facts and len(facts[0]) > 4 else []
         self.facts: list[Record] = [(name, tuple(row), lo, hi) for name, row, lo, hi, *_ in facts]
