@@ -97,7 +97,7 @@ def open_parquet(path: str, encoded: Sequence[str] = ()) -> Any:
     try:
         return pq.ParquetFile(path, read_dictionary=list(encoded))
     except (pa.ArrowInvalid, OSError) as error:
-        raise ConnectorError(f"cannot read `{path}`: {_first_line(error)}") from error
+        raise ConnectorError(f"cannot read `{path}`: {first_line(error)}") from error
 
 
 def layout_of_file(file: Any, schema: Schema, predicate: str, name: str) -> Layout:
@@ -119,7 +119,7 @@ def batches_of_file(file: Any, layout: Layout, name: str, rows: int) -> Iterator
             yield batch, range(first, first + batch.num_rows)
             first += batch.num_rows
     except (pa.ArrowInvalid, OSError) as error:
-        raise ConnectorError(f"cannot read `{name}` from row {first} on: {_first_line(error)}") from error
+        raise ConnectorError(f"cannot read `{name}` from row {first} on: {first_line(error)}") from error
 
 
 def _mark(path: str) -> str:
@@ -130,6 +130,7 @@ def _mark(path: str) -> str:
         return f"{size}:{hashlib.sha256(file.read()).hexdigest()}"
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error of Arrow says, in one line."""
     text = (str(error).splitlines() or [""])[0].rstrip(".")
     return text[:1].lower() + text[1:]

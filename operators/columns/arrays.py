@@ -14,7 +14,7 @@ except ImportError as error:
         "histories in columns need NumPy and pyarrow, which are not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["Array", "dense", "is_number", "np", "packs", "radix_order", "ranges", "ranks", "stable_order"]
+__all__ = ["Array", "coded", "dense", "is_number", "np", "packs", "radix_order", "ranges", "ranks", "stable_order"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 """A column: of float64 where it holds numbers, of int32 where it holds codes of a `Pool`; or times, keys, places (int64)."""
@@ -29,8 +29,14 @@ def is_number(column: Array) -> bool:
 
 def dense(values: Array) -> tuple[Array, int]:
     """Numbers from 0 on for the different values of an array of int64, and how many there are."""
+    places, found = coded(values)
+    return places.astype(np.int64), len(found)
+
+
+def coded(values: Array) -> tuple[Array, Array]:
+    """The place of each value among the different ones (int32), and these, in the order in which they come first."""
     encoded = pa.array(values).dictionary_encode()
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+    return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_numpy(zero_copy_only=False)
 
 
 def packs(count: int, size: int) -> bool:

@@ -39,9 +39,13 @@ class Condition:
     value: Value
 
     def passes(self, row: Row) -> bool:
-        """Whether a row does; text and numbers have no order between them, so a rule does not fire."""
+        """Whether a row does."""
+        return self.holds_of(row[self.place])
+
+    def holds_of(self, value: Value) -> bool:
+        """Whether an argument passes; text and numbers have no order between them, so a rule does not fire."""
         try:
-            return COMPARE[self.operator](row[self.place], self.value)
+            return COMPARE[self.operator](value, self.value)
         except TypeError:
             return False
 

@@ -16,7 +16,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.columns.history import ColumnCourse
-from tidelog.runtime.emission.modes import emission
+from tidelog.runtime.columns.telling import telling
 from tidelog.runtime.ports.interfaces import StageAnswers, StageHistory, StageMode
 from tidelog.runtime.sessions.staged import open_stage
 
@@ -46,7 +46,7 @@ def _goes_on(plan: Plan) -> bool:
 
 
 class StageCourse:
-    """Implements `runtime.ports.interfaces.StageHistory`: what is told follows once a stretch has been gathered."""
+    """Implements `runtime.frames.stages.ColumnHistory`: what is told follows once a stretch has been gathered."""
 
     def __init__(
         self,
@@ -58,21 +58,29 @@ class StageCourse:
         stretch: int,
     ) -> None:
         self._stage, self._owns, self._stretch = stage, owns, stretch
-        self._pool = Pool()
-        self._course = ColumnCourse(stage.plan, self._pool, start=start)
-        self._emission = emission(emit, stage.told)
+        self.pool = Pool()
+        self._course = ColumnCourse(stage.plan, self.pool, start=start)
+        self._telling = telling(emit, stage.told, self.pool)
         self._gathered: list[Record] = []
-        self._waiting: dict[str, Batch] = {}
+        self._columns: dict[str, list[Batch]] = {}
+        self._fresh = self._late = 0
+        self._passed: list[tuple[str, Batch]] = []
         self._answers = StageAnswers()
 
     def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
         """Take facts, named as the stage's program names them; over history none is late."""
         self._gathered += records
+        self._fresh += len(records)
         return []
+
+    def take_columns(self, name: str, batch: Batch) -> None:
+        """Take facts of one predicate, named as the stage's program names it."""
+        self._columns.setdefault(name, []).append(batch)
+        self._fresh += len(batch)
 
     def advance(self, watermark: int) -> None:
         """All facts up to the watermark are there."""
-        if len(self._gathered) >= self._stretch:
+        if self._fresh >= max(self._stretch, self._late // 2):  # so that what waits is not looked at over and over
             self._go_on(watermark)
 
     def finish(self, last: int | None) -> None:
@@ -80,12 +88,21 @@ class StageCourse:
         if last is not None:
             self._go_on(last if self._stage.plan.timeline.is_integer else last + 1)
         self._go_on(POS)
-        self._answers.told += self._emission.finish()
+        self._answers.told += self._telling.finish()
 
     def pull(self) -> StageAnswers:
         """What became known since the last call."""
         answers, self._answers = self._answers, StageAnswers()
+        for name, batch in self.pull_columns():
+            facts = batch.facts(self.pool)
+            facts.sort(key=_begin)
+            answers.passed += [(name, *fact) for fact in facts]
         return answers
+
+    def pull_columns(self) -> list[tuple[str, Batch]]:
+        """The facts for later stages that became known since the last call."""
+        passed, self._passed = self._passed, []
+        return passed
 
     def unfinished(self) -> list[str]:
         """After `finish`: what is recursive without an end, and was followed only as far as the stream went."""
@@ -102,19 +119,18 @@ class StageCourse:
 
     def _due(self, watermark: int) -> dict[str, Batch]:
         """The facts that begin at or before the watermark; the others wait."""
-        fresh, waiting = dict[str, Batch](), self._waiting
         self._gathered.sort(key=_name)
         for name, records in groupby(self._gathered, _name):
             facts: list[Fact] = [record[1:] for record in records]
-            batch = batch_of(facts, len(facts[0][0]), self._pool)
-            waiting[name] = joined([waiting[name], batch], batch.width, self._pool) if name in waiting else batch
-        self._gathered, self._waiting = [], {}
-        for name, batch in waiting.items():
-            is_due = batch.lo <= watermark
-            fresh[name] = batch if is_due.all() else batch.take(is_due)
-            if len(fresh[name]) < len(batch):
-                self._waiting[name] = batch.take(~is_due)
-        return fresh
+            self._columns.setdefault(name, []).append(batch_of(facts, len(facts[0][0]), self.pool))
+        due, columns = dict[str, Batch](), self._columns
+        self._gathered, self._columns, self._fresh, self._late = [], {}, 0, 0
+        for name, batches in columns.items():
+            due[name], later = joined(batches, batches[0].width, self.pool).parted(watermark)
+            if len(later):
+                self._columns[name] = [later]
+                self._late += len(later)
+        return due
 
     def _own(self, name: str, batch: Batch) -> Batch:
         """What of an output is about keys of this session's own, if it shows one."""
@@ -122,12 +138,11 @@ class StageCourse:
         if key is None or name not in key or not len(batch):
             return batch
         values, places = np.unique(batch.columns[key[name]], return_inverse=True)
-        is_own = np.array(list(map(self._owns, self._pool.listed(values))), np.bool_)
+        is_own = np.array(list(map(self._owns, self.pool.listed(values))), np.bool_)
         return batch if is_own.all() else batch.take(is_own[places])
 
     def _tell(self, name: str, batch: Batch) -> None:
-        facts = batch.tidied(self._pool).facts(self._pool)
-        facts.sort(key=_begin)
-        self._answers.passed += [(name, *fact) for fact in facts]
+        batch = batch.tidied(self.pool)
+        self._passed.append((name, batch))
         if name in self._stage.told:
-            self._answers.told += self._emission.receive(name, facts, self._course.reached(name))
+            self._answers.told += self._telling.receive(name, batch, self._course.reached(name))

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.operators.columns.arrays import Array, np
+from tidelog.operators.columns.arrays import Array, is_number, np, radix_order, stable_order
 from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
+from tidelog.operators.columns.packs import packed, unpacked
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.frames.arrow import pa
 from tidelog.runtime.frames.layout import OPEN_COLUMNS, Layout
-from tidelog.runtime.frames.reading import TableReader, refuse_nulls, row_place
+from tidelog.runtime.frames.reading import RowPlaces, TableReader, refuse_nulls, row_place
 from tidelog.runtime.frames.time_columns import PointColumn
 from tidelog.runtime.frames.value_columns import ValueColumn, without_nulls
 from tidelog.runtime.frames.values import Problems, nulls
@@ -32,10 +33,15 @@ __all__ = [
     "Pool",
     "batch_of",
     "empty",
+    "is_number",
     "joined",
     "np",
     "numbered",
+    "packed",
+    "radix_order",
+    "stable_order",
     "texts_of",
+    "unpacked",
 ]
 
 
@@ -74,18 +80,22 @@ class ColumnReader(TableReader):
         self._value_columns = [ValueColumn(reader, pool) for reader in self._values]
         self._point_columns = [PointColumn(reader) for reader in self._points]
 
-    def read(self, batch: Any, name: str, numbers: Sequence[int]) -> ColumnBatch:
-        """The facts of a batch of Arrow, or a table, and what is none. `numbers` are those of its rows, for their places."""
+    def read(self, batch: Any, name: str, numbers: Sequence[int] | None) -> ColumnBatch:
+        """The facts of a batch of Arrow, or a table, and what is none.
+
+        `numbers` are those of its rows, for their places; without, all of what is none has the place `name`.
+        """
         problems: Problems = {}
         arguments, times = self._columns_of(batch)
         values = self._arguments(arguments, problems)
         lo, hi = self._ends_of(times, problems)
-        rejected = [self._reject(batch, row_place(name, numbers[i]), i, problems[i]) for i in sorted(problems)]
+        places = [name] * batch.num_rows if numbers is None else RowPlaces(name, numbers)
+        rejected = [self._reject(batch, places[i], i, problems[i]) for i in sorted(problems)]
         kept: Array | None = None
         if problems:
             kept = np.ones(batch.num_rows, np.bool_)
             kept[list(problems)] = False
-        found = numbered(numbers)
+        found = numbered(range(batch.num_rows) if numbers is None else numbers)
         if kept is not None:
             lo, hi, found = lo[kept], hi[kept], found[kept]
         columns = tuple(_column_of(column, kept, self._pool) for column in values)

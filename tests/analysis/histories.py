@@ -26,8 +26,15 @@ class Found:
     unfinished: set[str] = field(default_factory=set)
 
 
-def over_history(plan: Plan, records: Sequence[Record], open_history: OpenHistory, emit: StageMode, piece: int) -> Found:
-    """Run the stages one after another, and each hand its facts to its buckets, a piece at a time."""
+def over_history(
+    plan: Plan,
+    records: Sequence[Record],
+    open_history: OpenHistory,
+    emit: StageMode,
+    piece: int,
+    hand: Callable[[StageHistory, list[Record]], object] = lambda session, some: session.take(some),
+) -> Found:
+    """Run the stages one after another, and each `hand` its facts to its buckets, a piece at a time."""
     stages = stages_of(plan).stages
     begins = [record[2] for record in records]
     needs_span = any(stage.needs_start or stage.plan.follows_time for stage in stages)
@@ -40,7 +47,7 @@ def over_history(plan: Plan, records: Sequence[Record], open_history: OpenHistor
         for bucket in range(BUCKETS if stage.key is not None else 1):
             session = open_history(stage, _owner(stage, bucket), emit=emit, start=start)
             own = sorted(_facts(stage, known, bucket), key=lambda record: record[2])
-            _run(session, own, last, piece, partial(_note, found, passed))
+            _run(session, own, last, piece, partial(_note, found, passed), hand)
             found.unfinished |= {*session.unfinished()}
     return found
 
@@ -67,10 +74,17 @@ def _facts(stage: Stage, known: dict[int | None, list[Record]], bucket: int) -> 
     ]
 
 
-def _run(session: StageHistory, records: list[Record], last: int | None, piece: int, note: Callable[..., None]) -> None:
+def _run(
+    session: StageHistory,
+    records: list[Record],
+    last: int | None,
+    piece: int,
+    note: Callable[..., None],
+    hand: Callable[[StageHistory, list[Record]], object],
+) -> None:
     for begin in range(0, len(records), piece):
         some = records[begin : begin + piece]
-        assert session.take(some) == []
+        assert not hand(session, some)
         watermark = min(some[-1][2] - 1, POS if last is None else last)
         if watermark > NEG:
             session.advance(watermark)

@@ -25,7 +25,9 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
 from tidelog.runtime.columns.staged import StageCourse, open_history
-from tidelog.runtime.ports.interfaces import StageMode
+from tidelog.runtime.frames.columns import batch_of
+from tidelog.runtime.frames.stages import ColumnHistory
+from tidelog.runtime.ports.interfaces import StageHistory, StageMode
 from tidelog.runtime.sessions.staged import open_stage
 
 MODES = st.sampled_from(["intervals", "final", "changes"])
@@ -33,8 +35,11 @@ MODES = st.sampled_from(["intervals", "final", "changes"])
 
 def agree(plan: Plan, records: list[Record], emit: StageMode, piece: int, stretch: int) -> None:
     """Compare what stages tell in columns and by rows; and, where all of it has an end, with one session."""
-    in_columns = over_history(plan, records, partial(open_history, stretch=stretch), emit, piece)
+    stretched = partial(open_history, stretch=stretch)
+    in_columns = over_history(plan, records, stretched, emit, piece)
     by_rows = over_history(plan, records, open_stage, emit, piece)
+    batches = over_history(plan, records, stretched, emit, piece, hand_columns)
+    assert _told(batches.told, emit) == _told(in_columns.told, emit)
     stages = stages_of(plan).stages
     shown = format_program(plan.program) + "".join(f"\n{record}" for record in records)
     shown += "".join(f"\n% {stage.number}: {stage.key}\n{format_program(stage.program)}" for stage in stages)
@@ -49,6 +54,16 @@ def agree(plan: Plan, records: list[Record], emit: StageMode, piece: int, stretc
     session.finish()
     assert _told(in_columns.told, emit) == _told(session.pull_records(), emit), shown
     assert violated == {(found.rule, found.facts) for found in session.pull_violations()}, shown
+
+
+def hand_columns(session: StageHistory, records: list[Record]) -> object:
+    """Facts as a batch a predicate, those that begin last first; a session that has no columns takes rows."""
+    if not isinstance(session, ColumnHistory):
+        return session.take(records)
+    for name in {record[0] for record in records}:
+        facts = [record[1:] for record in reversed(records) if record[0] == name]
+        session.take_columns(name, batch_of(facts, len(facts[0][0]), session.pool))
+    return None
 
 
 def _told(records: list[Record], emit: StageMode) -> object:

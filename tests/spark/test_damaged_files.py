@@ -12,11 +12,12 @@ import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructType
 
 import tidelog
+from spark.packs import facts_in
 from tidelog.connectors.spark.running.inputs.inputs import read_input
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.inputs.whole_files import FilesOfTask
 from tidelog.connectors.spark.running.job import job_of
-from tidelog.connectors.spark.running.parcels import FACT, LETTER, facts_of, letter_of
+from tidelog.connectors.spark.running.parcels import LETTER, letter_of
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def test_damaged_files_are_named(spark: SparkSession, tmp_path: Path, streaming:
     letters = [letter_of(bytes(row.row)) for row in rows if row.kind == LETTER]
     assert sorted(letter.place for letter in letters) == [f"{tmp_path}/temp/{name}.parquet" for name in "ab"]
     assert all(letter.reason.startswith("the file is damaged: ") for letter in letters)
-    told = facts_of(bytes(row.row) for row in rows if row.kind == FACT)
+    told = facts_in(rows)
     assert sorted(told) == [("temp", ("c", 31.0), time, time) for time in range(3)]
 
 
@@ -73,7 +74,9 @@ def test_columns_in_names_of_folders_are_refused() -> None:
     """What only the folders' names hold is in no file."""
     kinds = StructType().add("sensor", StringType()).add("value", DoubleType()).add("time", LongType())
     with pytest.raises(SpecError, match="its column `sensor` is in names of folders"):
-        FilesOfTask(Input(0, "parquet", "/temp", "temp"), job_of(tidelog.compile(PROGRAM), 2), kinds, {"sensor"})
+        FilesOfTask(
+            Input(0, "parquet", "/temp", "temp"), job_of(tidelog.compile(PROGRAM), 2), kinds, {"sensor"}, streaming=False
+        )
 
 
 def parcels_of(table: pa.Table) -> list[dict[str, Any]]:
@@ -82,7 +85,9 @@ def parcels_of(table: pa.Table) -> list[dict[str, Any]]:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     batch = pa.RecordBatch.from_pydict({"path": ["file:/a"], "content": pa.array([sink.getvalue().to_pybytes()])})
-    reader = FilesOfTask(Input(0, "parquet", "/temp", "temp"), job_of(tidelog.compile(PROGRAM), 2), kinds, ())
+    reader = FilesOfTask(
+        Input(0, "parquet", "/temp", "temp"), job_of(tidelog.compile(PROGRAM), 2), kinds, (), streaming=False
+    )
     return [row for out in reader.read([batch]) for row in out.to_pylist()]
 
 
@@ -98,6 +103,6 @@ def test_a_number_in_one_file_is_no_text_of_another() -> None:
     rows = parcels_of(pa.table({"sensor": [7], "value": [31.0], "time": [1]}))
     (letter,) = [letter_of(row["row"]) for row in rows if row["kind"] == LETTER]
     assert letter.reason == "the file is damaged: column `sensor` is of type int64, and in other files of type string"
-    assert FACT not in {row["kind"] for row in rows}
+    assert facts_in(rows) == []
     rows = parcels_of(pa.table({"sensor": pa.array(["a"]).dictionary_encode(), "value": [31.0], "time": [1]}))
-    assert facts_of(row["row"] for row in rows if row["kind"] == FACT) == [("temp", ("a", 31), 1, 1)]
+    assert facts_in(rows) == [("temp", ("a", 31), 1, 1)]

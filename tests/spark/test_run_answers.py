@@ -20,6 +20,7 @@ from oracle.programs import NON_RECURSIVE, programs, streams
 from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
+from tidelog.connectors.spark.running.column_routes import ColumnRoutes
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
@@ -34,6 +35,7 @@ from tidelog.connectors.spark.running.parcels import (
     Routes,
     facts_of,
     letter_of,
+    needs_places,
     violation_of,
 )
 from tidelog.connectors.spark.running.reached import Reached
@@ -45,6 +47,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
 from tidelog.runtime.columns.staged import open_history
+from tidelog.runtime.frames.columns import Pool, batch_of
 from tidelog.runtime.ports.interfaces import Batch, StageMode
 from tidelog.runtime.sessions.staged import open_stage
 
@@ -138,10 +141,15 @@ def test_changes_over_history(spark: SparkSession, tmp_path: Path, capfd: pytest
     assert found == [str(change) for change in expected]
 
 
-def parcels_of(job: Job, records: Sequence[Record]) -> pa.Table:
-    """What an input makes of these facts."""
-    parcels, routes = Parcels(), Routes(job.stages, job.buckets)
-    routes.send_all(None, records, parcels)
+def parcels_of(job: Job, records: Sequence[Record], *, in_columns: bool = False) -> pa.Table:
+    """What an input makes of these facts: rows, or columns for all but every third, where their order does not matter."""
+    parcels, routes, pool = Parcels(), Routes(job.stages, job.buckets), Pool()
+    columns = records if in_columns and not needs_places(job.stages) else []
+    routes.send_all(None, [record for i, record in enumerate(records) if not columns or i % 3 == 0], parcels)
+    column_routes = ColumnRoutes(job.stages, job.buckets, pool)
+    for name, *fact in (record for i, record in enumerate(columns) if i % 3):
+        column_routes.send(None, name, batch_of([tuple(fact)], len(fact[0]), pool))
+    column_routes.drain(parcels)
     if records:
         parcels.span(0, min(record[2] for record in records), max(record[2] for record in records))
     return pa.Table.from_batches([parcels.take()])
@@ -189,7 +197,8 @@ def test_any_program_over_history(spark: SparkSession, program: Program, data: s
     assume(not stages_of(plan).problems)
     records = records_of(plan, data.draw(streams(program, last=6)))
     job = job_of(plan, 2)
-    rows = run_history([spark.createDataFrame(parcels_of(job, records))], job, open_history).collect()
+    given = parcels_of(job, records, in_columns=data.draw(st.booleans()))
+    rows = run_history([spark.createDataFrame(given)], job, open_history).collect()
     session = tidelog.Session(plan, lateness=math.inf)
     session.push_records(records)
     session.finish()

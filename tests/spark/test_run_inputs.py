@@ -20,6 +20,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 import tidelog
+from spark.packs import facts_in
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.spark import Ingestion, parse_fields
@@ -28,7 +29,7 @@ from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, 
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
-from tidelog.connectors.spark.running.parcels import COUNT, FACT, LETTER, PACK, SPAN, letter_of
+from tidelog.connectors.spark.running.parcels import COLUMN, COUNT, FACT, LETTER, PACK, SPAN, letter_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -67,6 +68,7 @@ class Read:
         for row in rows:
             kinds.setdefault(row["kind"], []).append(row)
         facts = [fact for row in kinds.get(FACT, []) for fact in msgspec.msgpack.decode(row["row"])]
+        facts += facts_in(kinds.get(COLUMN, []))
         facts.sort(key=lambda fact: fact[4:])
         self.places = [place for *_, place in facts] if facts and len(facts[0]) > 4 else []
         self.facts: list[Record] = [(name, tuple(row), lo, hi) for name, row, lo, hi, *_ in facts]
@@ -567,13 +569,14 @@ def test_rows_of_tasks_have_their_order() -> None:
     columns = [pa.array([1, 2, None, 4]), pa.array([1, 1, 1, 1]), files, pa.array([0, 0, 8, 0])]
     batch = pa.RecordBatch.from_arrays(columns, ["c0", "c1", "file_path", "file_block_start"])
     layout = Layout((("a",), ("time",)), ("integer",), ("any",), ("integer",))
-    read = Read.of(RowsOfTask(Input(1, "parquet", "/", "p"), job(ORDERED), layout).read(iter([batch])))
+    read = Read.of(RowsOfTask(Input(1, "parquet", "/", "p"), job(ORDERED), layout, in_columns=False).read(iter([batch])))
     assert [record[1] for record in read.facts] == [(1,), (2,), (4,)]
     assert read.places == sorted(set(read.places))
     assert [each.place for each in read.letters] == ["/a b"]
 
 
-def test_text_that_is_not_utf8() -> None:
+@pytest.mark.parametrize("in_columns", [False, True])
+def test_text_that_is_not_utf8(in_columns: bool) -> None:
     """A text that is no UTF-8, which Spark lets pass, costs its row alone."""
     texts = pa.array([b"a", b"\xff", b"c", None], pa.binary()).view(pa.string())
     times = pa.array([b"1", b"2", b"\xff", b"4"], pa.binary()).view(pa.string())
@@ -581,7 +584,7 @@ def test_text_that_is_not_utf8() -> None:
     names = ["file_path", "file_block_start"]
     batch = pa.RecordBatch.from_arrays([texts, times, *where], ["c0", "c1", *names])
     layout = Layout((("a",), ("time",)), ("text",), ("any",), ("text",))
-    read = Read.of(RowsOfTask(Input(1, "parquet", "/", "door"), job(), layout).read(iter([batch])))
+    read = Read.of(RowsOfTask(Input(1, "parquet", "/", "door"), job(), layout, in_columns=in_columns).read(iter([batch])))
     assert read.facts == [("door", ("a",), 1, 1)]
     reasons = ["`a` is not valid UTF-8 at byte 1", "`time`: not valid UTF-8 at byte 1", "`a` is null"]
     assert [each.reason for each in read.letters] == reasons
@@ -590,7 +593,7 @@ def test_text_that_is_not_utf8() -> None:
     ends = [pa.array(["1"] * 4), pa.array(["2"] * 4), pa.array([False] * 4), pa.array([False] * 4)]
     batch = pa.RecordBatch.from_arrays([lists, *ends, *where], ["c0", "c1", "c2", "c3", "c4", *names])
     stored = layout_of_frame(table(**OF_JSON), "door", job().plan.schema)
-    read = Read.of(RowsOfTask(Input(1, "parquet", "/", "door"), job(), stored).read(iter([batch])))
+    read = Read.of(RowsOfTask(Input(1, "parquet", "/", "door"), job(), stored, in_columns=in_columns).read(iter([batch])))
     assert sorted((record[1] for record in read.facts), key=repr) == [("a",), (3,), (4,)]
     assert [each.reason for each in read.letters] == ["not valid UTF-8 at byte 1"]
 

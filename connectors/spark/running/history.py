@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from tidelog.connectors.spark.running.column_routes import ColumnRoutes
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import (
+    COLUMN,
     COLUMNS,
     FACT,
     OUT,
@@ -28,6 +30,7 @@ from tidelog.connectors.spark.running.parcels import (
     Parcels,
     Routes,
     bucket_of,
+    facts_of,
     needs_places,
 )
 from tidelog.connectors.spark.running.workers import begin_task
@@ -36,6 +39,8 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value
+from tidelog.runtime.frames.columns import Pool, unpacked
+from tidelog.runtime.frames.stages import ColumnHistory
 from tidelog.runtime.ports.interfaces import OpenHistory, StageHistory
 
 if TYPE_CHECKING:
@@ -43,6 +48,9 @@ if TYPE_CHECKING:
 
 BATCH = 10_000
 """How many facts a session is handed at once, and about how many go out together."""
+COLUMNS_OUT = 1 << 16
+"""The same of one that tells in columns."""
+_PACK = ("kind", "name", "row", "lo")
 BUSY = "nanoseconds of CPU in operators"
 """What the computing time is counted as that sessions take."""
 
@@ -101,7 +109,10 @@ class _HistoryOfBucket:
         self._stage = job.stages[number - 1]
         self._open = open_history
         self._routes = Routes(job.stages, job.buckets)
-        self._facts = InOrder(placed=needs_places(job.stages))
+        self._is_placed = needs_places(job.stages)
+        self._facts = InOrder(placed=self._is_placed)
+        self._column_routes: ColumnRoutes | None = None
+        self._pool = Pool()
         self._parcels = Parcels()
         self._bucket: int | None = None
         self._busy = 0
@@ -128,15 +139,43 @@ class _HistoryOfBucket:
         owns = owner(self._stage, self._bucket, self._job.buckets)
         session = self._open(self._stage, owns, emit=self._job.emit, start=self._job.start)
         self._busy += thread_time_ns() - began
+        if isinstance(session, ColumnHistory) and not self._is_placed:
+            self._column_routes = ColumnRoutes(self._job.stages, self._job.buckets, session.pool)
         return session
 
     def _take(self, session: StageHistory, own: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         low, high = pc.min_max(own.column("bucket")).as_py().values()
         if (low, high) != (self._bucket, self._bucket):
             raise ConnectorError(f"parcels of buckets {low} and {high} came to one partition")
+        if isinstance(session, ColumnHistory) and self._column_routes is not None:
+            yield from self._take_columns(session, self._column_routes, own)
+            return
         facts = own.filter(pc.equal(own.column("kind"), FACT))
         reached = own.column("lo")[own.num_rows - 1].as_py()
-        yield from self._go_on(session, self._facts.take(facts.column("row").to_pylist(), reached))
+        records = self._facts.take(facts.column("row").to_pylist(), reached, self._unpacked(own))
+        yield from self._go_on(session, records)
+
+    def _take_columns(self, session: ColumnHistory, routes: ColumnRoutes, own: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Hand a session packs as they are: it keeps what is not due."""
+        for kind, name, row, lo in zip(*(own.column(name).to_pylist() for name in _PACK), strict=True):
+            began = thread_time_ns()
+            self._advance(session, lo)
+            if kind == COLUMN:
+                session.take_columns(name, unpacked(row, session.pool))
+            elif kind == FACT:
+                session.take(facts_of([row]))
+            self._busy += thread_time_ns() - began
+            self._tell(session)
+            if len(self._parcels) + len(routes) >= COLUMNS_OUT:
+                routes.drain(self._parcels)
+                yield self._parcels.take()
+
+    def _unpacked(self, own: pa.RecordBatch) -> Iterator[Record]:
+        """The facts of packs of columns, for a session that takes rows."""
+        packs = own.filter(pc.equal(own.column("kind"), COLUMN))
+        for name, row in zip(packs.column("name").to_pylist(), packs.column("row").to_pylist(), strict=True):
+            for fact in unpacked(row, self._pool).facts(self._pool):
+                yield name, *fact
 
     def _go_on(self, session: StageHistory, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
         """Hand the session facts, piece by piece, so that what it tells is sent on meanwhile."""
@@ -144,13 +183,17 @@ class _HistoryOfBucket:
             some = records[begin : begin + BATCH]
             began = thread_time_ns()
             session.take(some)
-            watermark = min(some[-1][2] - 1, POS if self._job.last is None else self._job.last)
-            if watermark > NEG:
-                session.advance(watermark)
+            self._advance(session, some[-1][2])
             self._busy += thread_time_ns() - began
             self._tell(session)
             if len(self._parcels) >= BATCH:
                 yield self._parcels.take()
+
+    def _advance(self, session: StageHistory, reached: int) -> None:
+        """All that begins before a time has come."""
+        watermark = min(reached - 1, POS if self._job.last is None else self._job.last)
+        if watermark > NEG:
+            session.advance(watermark)
 
     def _finish(self, session: StageHistory) -> Iterator[pa.RecordBatch]:
         yield from self._go_on(session, self._facts.rest())
@@ -160,9 +203,16 @@ class _HistoryOfBucket:
         self._tell(session)
         self._parcels.notes(session.unfinished())
         self._parcels.count(BUSY, self._busy)
+        if self._column_routes is not None:
+            self._column_routes.drain(self._parcels)
         yield self._parcels.take()
 
     def _tell(self, session: StageHistory) -> None:
+        """Address what the stage's session has to say; what it has in columns goes on in columns."""
+        routes = self._column_routes
+        if routes is not None and isinstance(session, ColumnHistory):
+            for name, batch in session.pull_columns():
+                routes.send(self._stage.number, name, batch)
         tell(session, self._stage, self._bucket or 0, self._routes, self._parcels)
 
 

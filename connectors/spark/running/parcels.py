@@ -29,10 +29,10 @@ from tidelog.runtime.ports.interfaces import Rejected, Told
 OUT = 0
 """The address of what is for users; stages are numbered from 1."""
 
-FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD, ASKED = range(9)
+FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD, ASKED, COLUMN = range(10)
 """Kinds of parcels. A span tells the first and the last begin of some facts of the stream, read by a stage or not; to wake
 is to let a bucket's session begin, though no fact may ever come. `TOLD` sums up what else a worker tells users, so that the
-driver need not look at it. `ASKED` is a line about an answer to a question."""
+driver need not look at it. `ASKED` is a line about an answer to a question. `COLUMN` is a pack of facts as columns."""
 
 SCHEMA = pa.schema(
     [
@@ -49,12 +49,12 @@ SCHEMA = pa.schema(
 COLUMNS = "stage int, bucket int, kind int, name string, number int, row binary, lo bigint, hi bigint"
 """The same for Spark.
 
-A pack has `number` facts in its row, the first of which begins at `lo` (encoded), and the last at `hi`; in a pack for users
-all are of the predicate `name`. A letter's row holds its place, its reason and what it said; that of a violation its rule
-and its facts, and `lo … hi` is when; that of a line about an answer is the answer as plain data, `lo` is its time, and `hi`
-its place among the lines of its task. A count is in `lo`, and what is counted in `name`, as is the text of a note; that of
-a span is the number of its input. Beside facts, letters, violations and lines about answers comes a parcel of kind `TOLD`
-for each kind (in `hi`) and predicate: `number` of them have `lo` bytes together.
+A pack has `number` facts in its row, the first of which begins at `lo` (encoded), and the last at `hi`; in a pack for users,
+and in one of columns, all are of the predicate `name`. A letter's row holds its place, its reason and what it said; that of
+a violation its rule and its facts, and `lo … hi` is when; that of a line about an answer is the answer as plain data, `lo`
+is its time, and `hi` its place among the lines of its task. A count is in `lo`, and what is counted in `name`, as is the
+text of a note; that of a span is the number of its input. Beside facts, letters, violations and lines about answers comes a
+parcel of kind `TOLD` for each kind (in `hi`) and predicate: `number` of them have `lo` bytes together.
 """
 
 PACK = 1000
@@ -107,6 +107,10 @@ class Parcels:
         else:
             found += records
         self._number += len(records)
+
+    def columns(self, stage: int, bucket: int, name: str, number: int, span: tuple[int, int], row: bytes) -> None:
+        """A pack of so many facts for a stage, in columns, and when its first and its last begin."""
+        self._add(stage, bucket, COLUMN, name, number, row, *span)
 
     def letters(self, rejected: Iterable[Rejected]) -> None:
         """Records that cannot be used."""
@@ -243,10 +247,12 @@ class InOrder:
         self._sorted: list[Any] = []
         self._new: list[Any] = []
 
-    def take(self, packs: Sequence[bytes], reached: int) -> list[Record]:
-        """Take packs; all that begins before `reached`, behind which no later one begins, or less, while that is little."""
+    def take(self, packs: Sequence[bytes], reached: int, facts: Iterable[Record] = ()) -> list[Record]:
+        """Take packs, and facts; all that begins before `reached`, behind which no later one begins, or less, while that is
+        little."""
         for pack in packs:
             self._new += self._unpack(pack)
+        self._new += facts
         if len(self._new) < max(PACK, len(self._sorted) // 2):  # so that no fact is sorted over and over
             return []
         self._sort()

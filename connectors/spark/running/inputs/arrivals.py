@@ -9,17 +9,19 @@ from itertools import repeat
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.connectors.spark.running.column_routes import ColumnRoutes
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import Parcels, Routes, needs_places
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record
+from tidelog.runtime.frames.columns import ColumnBatch, Pool
 from tidelog.runtime.ports.interfaces import MOST_NAMES, Rejected
 
 FACTS, UNUSED = "facts", "unused"
 """What is counted: facts that are accepted, and facts of predicates that no stage reads; these also by name."""
 _NAMED = f"{UNUSED} "
-BATCH = 50_000
-"""About how many facts go out together: the more, the less of them overlap in time."""
+BATCH, COLUMNS = 50_000, 200_000
+"""About how many facts go out together, as rows and in columns: the more, the less of them overlap in time."""
 
 _number = struct.Struct(">Q").pack
 
@@ -36,6 +38,8 @@ class Arrivals:
         self._number = number
         self._input = struct.pack(">I", number)
         self._routes = Routes(job.stages, job.buckets)
+        self.pool = Pool()
+        self._column_routes = ColumnRoutes(job.stages, job.buckets, self.pool)
         self._is_ordered = needs_places(job.stages)
         self._parcels = Parcels()
         self._origin = b""
@@ -54,11 +58,21 @@ class Arrivals:
         if records:
             self._send(records)
             begins = [record[2] for record in records]
-            first, last = self._span or (begins[0], begins[0])
-            self._span = min(first, *begins), max(last, *begins)
-            self._facts += len(records)
+            self._count(len(records), min(begins), max(begins))
         self._parcels.letters(rejected)
         if len(self._parcels) >= BATCH:
+            yield self._parcels.take()
+
+    def take_columns(self, facts: ColumnBatch) -> Iterator[pa.RecordBatch]:
+        """Facts of one predicate over the pool, which no stage needs in the order of their arrival, and what is none."""
+        batch = facts.rows
+        if len(batch):
+            if not self._column_routes.send(None, facts.predicate, batch):
+                self._note_unread(facts.predicate, len(batch))
+            self._count(len(batch), int(batch.lo.min()), int(batch.lo.max()))
+        self._parcels.letters(facts.rejected)
+        if len(self._column_routes) >= COLUMNS:
+            self._column_routes.drain(self._parcels)
             yield self._parcels.take()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -69,16 +83,26 @@ class Arrivals:
             self._parcels.count(_NAMED + name, number)
         if self._span is not None:
             self._parcels.span(self._number, *self._span)
+        self._column_routes.drain(self._parcels)
         if len(self._parcels):
             yield self._parcels.take()
 
     def _send(self, records: Sequence[Record]) -> None:
-        unread = self._routes.send_all(None, records, self._parcels, self._places(len(records)))
-        self._unused += len(unread)
+        for predicate in self._routes.send_all(None, records, self._parcels, self._places(len(records))):
+            self._note_unread(predicate, 1)
+
+    def _note_unread(self, predicate: str, number: int) -> None:
+        """So many facts are of a predicate that no stage reads."""
+        self._unused += number
         names = self._unused_names
-        for predicate in unread:
-            if predicate in names or len(names) < MOST_NAMES:
-                names[predicate] = names.get(predicate, 0) + 1
+        if predicate in names or len(names) < MOST_NAMES:
+            names[predicate] = names.get(predicate, 0) + number
+
+    def _count(self, number: int, begin: int, last: int) -> None:
+        """So many facts begin within these times."""
+        first, end = self._span or (begin, last)
+        self._span = min(first, begin), max(end, last)
+        self._facts += number
 
     def _places(self, count: int) -> Iterable[bytes]:
         """What sorts so many facts by arrival; nothing where that does not matter."""

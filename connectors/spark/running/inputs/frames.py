@@ -14,14 +14,16 @@ from pyspark.sql.types import StructType
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, location
+from tidelog.connectors.spark.running.inputs.opened_files import opened_files
 from tidelog.connectors.spark.running.inputs.pushed import column_of, wanted_rows
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.parcels import COLUMNS
+from tidelog.connectors.spark.running.parcels import COLUMNS, needs_places
 from tidelog.connectors.spark.source import register
 from tidelog.connectors.spark.tables.tables import table_at
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.header import TIMES
 from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.runtime.frames.columns import ColumnReader
 from tidelog.runtime.frames.layout import Layout, layout_of
 from tidelog.runtime.frames.reading import FrameReader
 
@@ -34,7 +36,12 @@ def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
 
     SpecError where its columns are not those of the predicate's facts.
     """
-    return rows_as_parcels(_open(spark, item, streaming=streaming, files=files), item, job)
+    frame = _open(spark, item, streaming=streaming, files=files)
+    if item.format == "parquet" and travels_in_columns(job, streaming=streaming):
+        opened = opened_files(frame, _layout(frame, item, job), item, job)
+        if opened is not None:
+            return opened
+    return rows_as_parcels(frame, item, job)
 
 
 def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
@@ -42,19 +49,30 @@ def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
 
     SpecError where its columns are not those of the predicate's facts.
     """
-    try:
-        layout = layout_of_frame(frame.schema, item.predicate or "", job.plan.schema)
-    except DataError as error:
-        raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
+    layout = _layout(frame, item, job)
     if not frame.isStreaming and not job.needs_span:  # a stream's time follows all facts
         wanted = wanted_rows(frame.schema, layout, item.predicate or "", job)
         frame = frame if wanted is None else frame.where(wanted)
     rows = frame.select(*[column_of(name).alias(f"c{i}") for i, name in enumerate(layout.columns)], *_origin(item))
 
+    in_columns = travels_in_columns(job, streaming=frame.isStreaming)
+
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
-        return RowsOfTask(item, job, layout).read(batches)
+        return RowsOfTask(item, job, layout, in_columns=in_columns).read(batches)
 
     return rows.mapInArrow(read, COLUMNS)
+
+
+def _layout(frame: DataFrame, item: Input, job: Job) -> Layout:
+    try:
+        return layout_of_frame(frame.schema, item.predicate or "", job.plan.schema)
+    except DataError as error:
+        raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
+
+
+def travels_in_columns(job: Job, *, streaming: bool) -> bool:
+    """Whether facts of rows go on in columns: over history, where no stage needs the order of their arrival."""
+    return not streaming and not needs_places(job.stages)
 
 
 def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> DataFrame:
@@ -83,13 +101,17 @@ def _origin(item: Input) -> tuple[Column, Column]:
 
 
 class RowsOfTask:
-    """What a worker does with rows: the columns of a layout as `c0`, `c1` …, and behind them where the rows are from."""
+    """What a worker does with rows: the columns of a layout as `c0`, `c1` …, and behind them where the rows are from.
 
-    def __init__(self, item: Input, job: Job, layout: Layout) -> None:
+    Their facts go on `in_columns`, or as rows.
+    """
+
+    def __init__(self, item: Input, job: Job, layout: Layout, *, in_columns: bool) -> None:
         self._is_table = item.format in ("table", "tidelog")
         self._columns = layout.columns
-        self._reader = FrameReader(job.plan.schema, item.predicate or "", layout)
         self._arrivals = Arrivals(job, item.number)
+        facts = (job.plan.schema, item.predicate or "", layout)
+        self._reader = ColumnReader(*facts, self._arrivals.pool) if in_columns else FrameReader(*facts)
         self._key: tuple[str, int] | None = None
         self._place = ""
 
@@ -99,9 +121,15 @@ class RowsOfTask:
             rows = pa.RecordBatch.from_arrays(batch.columns[: len(self._columns)], self._columns)
             for begin, end in runs(batch):
                 self._enter(*[batch.column(name)[begin].as_py() for name in ("file_path", "file_block_start")])
-                read = self._reader.read(rows.slice(begin, end - begin), self._place, None)
-                yield from self._arrivals.take(read.records, read.rejected)
+                yield from self._take(rows.slice(begin, end - begin))
         yield from self._arrivals.finish()
+
+    def _take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        if isinstance(self._reader, ColumnReader):
+            yield from self._arrivals.take_columns(self._reader.read(rows, self._place, None))
+        else:
+            read = self._reader.read(rows, self._place, None)
+            yield from self._arrivals.take(read.records, read.rejected)
 
     def _enter(self, path: str, start: int) -> None:
         if self._key != (path, start):

@@ -18,12 +18,12 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
-from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
+from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame, travels_in_columns
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, escape, location
+from tidelog.connectors.spark.running.inputs.parquet_columns import column_of_file
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
 from tidelog.plans.diagnostics.errors import DataError, SpecError
-from tidelog.runtime.frames.arrow import pc, plain
 from tidelog.runtime.ports.interfaces import Rejected
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_whole_files(spark: SparkSession, item: Input, job: Job, *, streaming: b
     kinds = _columns(spark, item, path)
     reader = spark.readStream.option("maxFilesPerTrigger", files) if streaming else spark.read
     found = (reader.schema(_schema(spark, path)) if streaming else reader).format("binaryFile").load(path)
-    files_of = FilesOfTask(item, job, kinds, {*found.columns} - _BINARY)
+    files_of = FilesOfTask(item, job, kinds, {*found.columns} - _BINARY, streaming=streaming)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
         return files_of.read(batches)
@@ -70,8 +70,9 @@ def _schema(spark: SparkSession, path: str) -> StructType:
 class FilesOfTask:
     """What a worker does with files as bytes: columns `path` and `content`. Made on the driver, and sent."""
 
-    def __init__(self, item: Input, job: Job, kinds: StructType, folders: Iterable[str]) -> None:
+    def __init__(self, item: Input, job: Job, kinds: StructType, folders: Iterable[str], *, streaming: bool) -> None:
         self._item, self._job = item, job
+        self._in_columns = travels_in_columns(job, streaming=streaming)
         try:
             self._layout = layout_of_frame(kinds, item.predicate or "", job.plan.schema)
         except DataError as error:
@@ -84,7 +85,7 @@ class FilesOfTask:
 
     def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The parcels of these files."""
-        rows, damaged = RowsOfTask(self._item, self._job, self._layout), Parcels()
+        rows, damaged = RowsOfTask(self._item, self._job, self._layout, in_columns=self._in_columns), Parcels()
         yield from rows.read(self._tables(batches, damaged))
         if len(damaged):
             yield damaged.take()
@@ -105,8 +106,7 @@ class FilesOfTask:
         """The columns of a file, all of them read."""
         file = pq.ParquetFile(pa.BufferReader(content))
         table = file.read(columns=[name for name in file.schema_arrow.names if name in self._kinds])
-        number = file.metadata.num_rows
-        columns = [_column(table, name, kind, number) for name, kind in self._kinds.items()]
+        columns = [column_of_file(table, name, kind) for name, kind in self._kinds.items()]
         return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
 
     @staticmethod
@@ -116,25 +116,3 @@ class FilesOfTask:
             origin = {"file_path": pa.array([uri] * number), "file_block_start": pa.array([0] * number, pa.int64())}
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             yield pa.RecordBatch.from_pydict(columns | origin)
-
-
-def _column(table: pa.Table, name: str, wanted: pa.DataType, number: int) -> pa.Array:
-    """A column of a file, of the type that all files are to have; null where this file lacks it."""
-    if name not in table.column_names:
-        return pa.nulls(number, wanted)
-    return _of_type(plain(table.column(name)), wanted, name)
-
-
-def _of_type(column: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
-    if pa.types.is_struct(wanted) and pa.types.is_struct(column.type):
-        fields = [_of_type(pc.struct_field(column, item.name), item.type, f"{name}.{item.name}") for item in wanted]
-        return pa.StructArray.from_arrays(fields, fields=list(wanted))
-    if _is_text(column.type) != _is_text(wanted):  # what is a number in one file is none as a text of another
-        raise ValueError(f"column `{name}` is of type {column.type}, and in other files of type {wanted}")
-    return column if column.type == wanted else column.cast(wanted)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
