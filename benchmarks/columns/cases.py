@@ -51,9 +51,9 @@ from high join low on high.r = low.r and high.lo <= low.hi and low.lo <= high.hi
 _SQL_HYSTERESIS = """select r, min(time) as lo, next as hi from (select r, time, v,
 min(case when v < 70 then time end) over (partition by r order by time rows between 1 following and unbounded following)
 as next from temp) where v >= 90 group by r, next"""
-_SQL_HOURLY = """select r, avg(v) as a, at as lo, at + 3599 as hi from (
-select r, v, time + (3600 - time % 3600) % 3600 as at from temp union all
-select r, v, time + 3600 as at from temp where time % 3600 = 0) group by r, at"""
+_SQL_HOURLY = """select r, avg(v) as a, due as lo, due + 3599 as hi from (
+select r, v, time + (3600 - time % 3600) % 3600 as due from temp union all
+select r, v, time + 3600 as due from temp where time % 3600 = 0) group by r, due"""
 
 CASES = (
     Case("duration", _DURATION, sql=_SQL_DURATION),

@@ -41,9 +41,9 @@ LEAST, MOST = 100.0, 120.0
 """Between these lie the thresholds of a sweep: up to one reading in fifty is as high."""
 
 
-def has_duckdb() -> bool:
-    """Whether DuckDB is installed (the extra `bench`)."""
-    return find_spec("duckdb") is not None
+def others() -> tuple[str, ...]:
+    """The other tools that are installed (the extra `bench`)."""
+    return tuple(name for name in ("duckdb", "polars") if find_spec(name) is not None)
 
 
 def by_columns(case: Case, path: str, emit: EmitMode = "intervals") -> Callable[[], Iterator[Record]]:
@@ -95,6 +95,13 @@ def by_duckdb(case: Case, path: str) -> Callable[[], Any]:
     return lambda: base.sql(sql).to_arrow_table()
 
 
+def by_polars(case: Case, path: str) -> Callable[[], Any]:
+    """Polars on one thread, from a file to a frame."""
+    from benchmarks.columns import in_polars  # noqa: PLC0415 - of the extra `bench`, which may be missing
+
+    return in_polars.query(case.name, path)
+
+
 def sweep(rows_of: str, candidates: int) -> Callable[[], int]:
     """A program with so many thresholds, beside itself with the first; returns how many intervals are told in all."""
 
@@ -119,6 +126,7 @@ def prepared(tool: str, case: Case, path: str) -> Callable[[], Any]:
         "columns": by_columns,
         "rows": by_rows,
         "duckdb": by_duckdb,
+        "polars": by_polars,
     }
     return tools[tool](case, path)
 
@@ -128,6 +136,8 @@ def told_by(tool: str, case: Case, path: str) -> Told:
     if tool == "duckdb":
         table = by_duckdb(case, path)().to_pylist()
         return in_order((*row, lo, hi) for *row, lo, hi in (line.values() for line in table))
+    if tool == "polars":
+        return in_order(by_polars(case, path)().iter_rows())
     run = {"columns": by_columns, "rows": by_rows}[tool](case, path, "final")
     return in_order((*row, lo, None if hi >= POS else hi) for _, row, lo, hi in run())
 

@@ -1,8 +1,8 @@
-"""Whole files through a plan: in columns, row by row, and beside DuckDB on one thread.
+"""Whole files through a plan: in columns, row by row, and beside DuckDB and Polars on one thread.
 
 From Parquet and from CSV to answers, decoding included; each run in a process of its own, the least CPU time of several.
 All have to give the same answers over a small history before they are measured. Row by row means a session that gets records
-which have been decoded, and fewer of them. DuckDB is left out where the extra `bench` is not installed.
+which have been decoded, and fewer of them. DuckDB and Polars are left out where the extra `bench` is not installed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from pathlib import Path
 
 from benchmarks.columns.cases import CASES, LARGE, Case
 from benchmarks.columns.drawn import write_history
-from benchmarks.columns.once import has_duckdb, told_by
+from benchmarks.columns.once import others, told_by
 from benchmarks.figures import Figure, keep, print_table
 
 _NAME = "columns"
+NAMES = {"duckdb": "DuckDB", "polars": "Polars"}
 TARGETS = {"parquet": 0.15, "csv": 0.4}
 """µs a row."""
-DUCKDB_TARGET, SWEEP_TARGET = 1.0, 20.0
+RATIO_TARGET, SWEEP_TARGET = 1.0, 20.0
 LARGE_TARGETS = 30.0, 2_000.0
 """Seconds, and MB."""
 CHECKED, CHECKED_KEYS, BY_ROWS = 20_000, 50, 100_000
@@ -54,8 +55,11 @@ class Cost:
 def run(is_smoke: bool = False, is_full: bool = False) -> None:
     """Print the figures, and keep them unless they are of little data."""
     sizes = SMOKE if is_smoke else FULL if is_full else USUAL
-    if not has_duckdb():
-        print("DuckDB is not installed (`pip install 'tidelog[bench]'`): its figures are left out", file=sys.stderr)
+    if len(others()) < len(NAMES):
+        print(
+            "not all of DuckDB and Polars are installed (`pip install 'tidelog[bench]'`): figures are left out",
+            file=sys.stderr,
+        )
     with tempfile.TemporaryDirectory() as folder:
         figures = list(_figures(sizes, Path(folder)))
     print_table(figures)
@@ -85,7 +89,7 @@ def _figures(sizes: Sizes, folder: Path) -> Iterator[Figure]:
 def check(case: Case, path: Path) -> None:
     """ValueError unless all tools say the same of a history."""
     wanted = told_by("rows", case, f"{path}.parquet")
-    for tool in ("columns", *(["duckdb"] if case.sql is not None and has_duckdb() else [])):
+    for tool in ("columns", *(others() if case.sql is not None else ())):
         for form in ("parquet", "csv"):
             if told_by(tool, case, f"{path}.{form}") != wanted:
                 raise ValueError(f"{case.name}: {tool} over {form} says something else than the plan row by row")
@@ -108,14 +112,14 @@ def _of_case(case: Case, rows: int, repeats: int, small: Path) -> Iterator[Figur
         columns[form] = cost.seconds
         yield Figure(_NAME, f"{title}, {form}, a row", cost.seconds / rows * 1e6, "µs", target if case.has_target else None)
         yield Figure(_NAME, f"{title}, {form}, peak memory", cost.peak, "MB")
-        if case.sql is not None and has_duckdb():
-            other = measured("duckdb", case, *files, repeats)
-            yield Figure(_NAME, f"{title}, {form}, DuckDB, a row", other.seconds / rows * 1e6, "µs")
+        for tool in others() if case.sql is not None else ():
+            other = measured(tool, case, *files, repeats)
+            yield Figure(_NAME, f"{title}, {form}, {NAMES[tool]}, a row", other.seconds / rows * 1e6, "µs")
             yield Figure(
                 _NAME,
-                f"{title}, {form}, columns / DuckDB",
+                f"{title}, {form}, columns / {NAMES[tool]}",
                 cost.seconds / other.seconds,
-                target=DUCKDB_TARGET if case.has_target else None,
+                target=RATIO_TARGET if case.has_target else None,
             )
     if rows <= BY_ROWS:
         alone = measured("rows", case, f"{path}.parquet", f"{small}.parquet", repeats).seconds
