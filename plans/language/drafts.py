@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, cast, get_args
 
 from lark import Token
 
+from tidelog.plans.data.timeline import format_time
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.language.measures import Chain, Measure
 from tidelog.plans.language.statements import MAX_DEPTH
@@ -59,6 +60,15 @@ class Prefix:
 
     word: str
     interval: syntax.Interval | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """The `for 10 min` or `within 10 min` behind a formula: the word, and the interval of the operator it stands for."""
+
+    word: str
+    interval: syntax.Interval
     span: Span
 
 
@@ -254,6 +264,36 @@ def apply_window(
     span = Span(begin.start, window.span.end)
     rest = prefixes[: inner if stop is None else stop]
     return rest, syntax.Window(cast(Any, mode), operand, window, span)
+
+
+def apply_lasting(prefixes: list[Prefix], operand: syntax.Formula, lasting: Lasting) -> tuple[list[Prefix], syntax.Formula]:
+    """Take in everything back to the last `not`, or to the last `sometime` or `always` that waits for its window."""
+    inner = max((i + 1 for i, prefix in enumerate(prefixes) if prefix.word == "not" or _bare(prefix)), default=0)
+    for prefix in reversed(prefixes[inner:]):
+        operand = apply_prefix(prefix, operand)
+    if isinstance(operand, syntax.Comparison):
+        help = "write a rule for what has to last, such as `high(X) :- value(X, V), V > 80`, and then `high(X) {} {}`"
+        shown = format_time(lasting.interval.high) + (lasting.interval.high_unit and f" {lasting.interval.high_unit}")
+        message = f"`{lasting.word}` stands behind what holds over time, and a comparison always holds or never"
+        raise refuse(lasting.span, message, help=help.format(lasting.word, shown))
+    operator = "boxminus" if lasting.word == "for" else "diamondminus"
+    span = Span(operand.span.start, lasting.span.end)
+    return prefixes[:inner], syntax.Unary(
+        cast(Any, operator), lasting.interval, operand, word=cast(Any, lasting.word), span=span
+    )
+
+
+def in_head(head: syntax.Formula) -> syntax.Formula:
+    """A head as it is meant: `alarm(P) for 10 min` holds from now on, and no more when the time has passed."""
+    if not isinstance(head, syntax.Unary):
+        return head
+    operand = in_head(head.operand)
+    if not head.word:
+        return replace(head, operand=operand)
+    if head.word == "within":
+        help = "in a head, `for 10 min` says how long it holds from now on"
+        raise refuse(head.span, "`within` looks back, and a head tells what holds", help=help)
+    return replace(head, operator="boxplus", interval=replace(head.interval, right_open=True), operand=operand)
 
 
 def too_deep(span: Span) -> Refusal:

@@ -118,17 +118,6 @@ HINTS: tuple[Hint, ...] = (
         before=rf"(?<![\w.\"])(?P<low>{_TERM})\s*(?P<first>[<>]=?|!=|=)\s*(?P<middle>{_TERM})\s*",
     ),
     Hint(
-        "p(S) :- q(S) for 5 min.",
-        r"for\s+(?P<time>[0-9.]+(?:\s*(?:us|ms|s|min|h|d)\b)?)",
-        "write `boxminus[0,{time}] {atom}`",
-        before=r"(?P<atom>(?<![\w.])[a-z_]\w*(?:\([^()]*\))?)\s*",
-    ),
-    Hint(
-        "p(S) :- q(S, V), V > 80 for 5 min.",
-        r"for\s+(?P<time>[0-9.]+(?:\s*(?:us|ms|s|min|h|d)\b)?)",
-        "write a rule for what has to last, such as `high(X) :- value(X, V), V > 80`, and then `boxminus[0,{time}] high(X)`",
-    ),
-    Hint(
         "p(S) :- diamondminus 5 q(S).",
         r"(?!(?:us|ms|s|min|h|d)\b)[A-Za-z'(]|(?P<unit>(?:us|ms|s|min|h|d)\b)",
         "an interval stands in brackets: `{operator}[0,{time}{unit}]`",

@@ -17,6 +17,7 @@ _OF_TERMINALS = {
     "UNTIL": ("until",),
     "MOD": ("mod",),
     "STEP": ("step",),
+    "WITHIN": ("within",),
     "OVER": ("over",),
     "LATEST": ("latest",),
     "KIND": ("rational", "integer"),

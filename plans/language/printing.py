@@ -91,7 +91,8 @@ def format_formula(formula: syntax.Formula) -> str:
             return f"({', '.join(map(format_formula, formula.parts))})"
         case syntax.Negation():
             inner = formula.operand
-            return f"not {format_formula(inner) if isinstance(inner, syntax.Window) else _tight(inner)}"
+            is_whole = isinstance(inner, syntax.Window) or (isinstance(inner, syntax.Unary) and bool(inner.word))
+            return f"not {format_formula(inner) if is_whole else _tight(inner)}"
         case syntax.Comparison():
             return f"{format_term(formula.left)} {formula.operator} {format_term(formula.right)}"
 
@@ -100,8 +101,8 @@ def _tight(formula: syntax.Formula) -> str:
     """In parentheses unless nothing around it could tear it apart."""
     text = format_formula(formula)
     open_ended = isinstance(formula, syntax.Binary | syntax.Window | syntax.Comparison | syntax.Latest | syntax.Aggregate)
-    is_window = isinstance(formula, syntax.Unary) and (formula.clipped or formula.step)
-    return f"({text})" if open_ended or is_window else text
+    is_behind = isinstance(formula, syntax.Unary) and (formula.clipped or formula.step or formula.word)
+    return f"({text})" if open_ended or is_behind else text
 
 
 def _atom(atom: syntax.Atom) -> str:
@@ -122,7 +123,16 @@ def _unary(formula: syntax.Unary) -> str:
     if formula.step:
         size = f"{format_time(interval.high)} step {formula.step}"
         return f"sometime {_in_window(formula.operand)} in [{size}]"
+    if formula.word:
+        inner = formula.operand
+        is_torn = isinstance(inner, syntax.Negation)
+        operand = f"({format_formula(inner)})" if is_torn else _tight(inner)
+        return f"{operand} {formula.word} {_spaced(interval.high, interval.high_unit)}"
     return f"{formula.operator}{format_interval(interval)} {_tight(formula.operand)}"
+
+
+def _spaced(time: syntax.Time, unit: str) -> str:
+    return f"{format_time(time)} {unit}" if unit else format_time(time)
 
 
 def _window(formula: syntax.Window | syntax.Visits) -> str:

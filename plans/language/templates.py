@@ -32,8 +32,9 @@ from tidelog.plans.tree.literals import Refusal
 from tidelog.plans.tree.numerals import read_number
 
 _KEYWORDS = """
-diamondminus diamondplus boxminus boxplus sometime always not since until in step of over by latest mod top bottom max abs
-timeline input output background ask parameter rational integer unit resolution round delay from inf us ms s min h d
+diamondminus diamondplus boxminus boxplus sometime always not since until in for within step of over by latest mod top bottom
+max abs timeline input output background ask parameter rational integer unit resolution round delay from inf
+us ms s min h d
 """
 KEYWORDS = frozenset(_KEYWORDS.split())
 """The words that mean something to the lexer, or to who builds the tree: they belong to the shape."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
@@ -13,14 +14,17 @@ from tidelog.plans.diagnostics.errors import DataError, Span
 from tidelog.plans.language.drafts import (
     TYPES,
     FixedTime,
+    Lasting,
     Name,
     Prefix,
+    apply_lasting,
     apply_prefix,
     apply_window,
     as_formula,
     as_plain_term,
     as_term,
     cover,
+    in_head,
     place_of,
     predicate_name,
     rounding_named,
@@ -49,7 +53,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def rule(self, items: list[Any]) -> syntax.Rule:
         head, _, body = items
         parts = body.parts if isinstance(body, syntax.Conjunction) else (as_formula(body),)
-        return syntax.Rule(as_formula(head), parts, cover([head, parts[-1]]))
+        return syntax.Rule(in_head(as_formula(head)), parts, cover([head, parts[-1]]))
 
     def conjunction(self, items: list[Any]) -> Any:
         items = [part for item in items for part in (item.parts if isinstance(item, Chain) else (item,))]
@@ -75,7 +79,7 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def prefixed(self, items: list[Any]) -> Any:
         prefixes = [item for item in items if isinstance(item, Prefix)]
-        windows = [item for item in items if isinstance(item, syntax.WindowSize)]
+        windows = [item for item in items if isinstance(item, syntax.WindowSize | Lasting)]
         base = items[len(prefixes)]
         if not prefixes and not windows:
             return base
@@ -85,12 +89,15 @@ class TreeBuilder(Transformer[Token, Any]):
             return self._chained(prefixes, base, windows)
         formula = as_formula(base)
         for window in windows:
-            prefixes, formula = apply_window(prefixes, formula, window)
+            if isinstance(window, Lasting):
+                prefixes, formula = apply_lasting(prefixes, formula, window)
+            else:
+                prefixes, formula = apply_window(prefixes, formula, window)
         for prefix in reversed(prefixes):
             formula = apply_prefix(prefix, formula)
         return formula
 
-    def _chained(self, prefixes: list[Prefix], chain: Chain, windows: list[syntax.WindowSize]) -> Any:
+    def _chained(self, prefixes: list[Prefix], chain: Chain, windows: list[syntax.WindowSize | Lasting]) -> Any:
         """What stands before comparisons is the first one's, what stands behind them the last one's."""
         if windows:
             raise refuse(chain.span, "it is not clear where `by` ends", help="put its variables in parentheses: `by (S, X)`")
@@ -119,6 +126,14 @@ class TreeBuilder(Transformer[Token, Any]):
         size, _ = read_time(items[3])
         predicates = tuple(item.text for item in items if isinstance(item, Name))
         return syntax.WindowSize(size, tuples=True, of=predicates, span=cover(items))
+
+    def lasting(self, items: list[Any]) -> Lasting:
+        time, unit = read_time(items[1])
+        span = cover(items)
+        if time < 0:
+            raise refuse(span, f"`{items[0].lower()}` is followed by how long, and no time is shorter than 0")
+        interval = syntax.Interval(Fraction(0), time, False, time == math.inf, "", unit, token_span(items[1]))
+        return Lasting(items[0].lower(), interval, span)
 
     def interval(self, items: list[Any]) -> syntax.Interval:
         return read_interval(items, cover(items))

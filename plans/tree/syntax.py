@@ -134,6 +134,8 @@ class Unary:
     `clipped` is set by the passes alone: a `boxminus` whose window does not reach behind the stream's start (the
     meaning of `always M in [n]`). So is `step`: with it, the operator looks back from the last multiple of `step` at which
     the time is now or was (the meaning of `sometime M in [0 step d]`).
+
+    `word` says that it was written as `M for 10 min` (a box) or `M within 10 min` (a diamond), behind what it is about.
     """
 
     operator: UnaryOperator
@@ -141,6 +143,7 @@ class Unary:
     operand: Formula
     clipped: bool = False
     step: int = 0
+    word: Literal["", "for", "within"] = field(default="", compare=False)
     span: Span = place()
 
 

@@ -22,7 +22,6 @@ def test_each_example_earns_its_hint(hint: Hint):
     ("text", "help"),
     [
         ("p(S) :- q(S, V), 3 < V < 5.", "write `3 < V, V < 5`"),
-        ("p(S) :- hot(S) for 5 min, q(S).", "write `boxminus[0,5min] hot(S)`"),
         ("p(S) :- diamondminus 5 hot(S).", "an interval stands in brackets: `diamondminus[0,5]`"),
         ("p(S) :- q(S) since 5 min hot(S).", "an interval stands in brackets: `since[0,5min]`"),
     ],

@@ -100,8 +100,22 @@ def _formulas(inner):
     )
 
 
+def _worded(operand, word, size, unit):
+    operator = "boxminus" if word == "for" else "diamondminus"
+    interval = Interval(Fraction(0), size, False, size == math.inf, "", unit if size != math.inf else "")
+    return Unary(operator, interval, operand, word=word)
+
+
+def _with_words(inner):
+    """Formulas of a body: `for` and `within` stand behind what holds over time, and no comparison does."""
+    lasting = inner.filter(lambda formula: not isinstance(formula, Comparison))
+    words = st.builds(_worded, lasting, st.sampled_from(["for", "within"]), DISTANCES | st.just(math.inf), UNITS)
+    return _formulas(inner) | words
+
+
 FORMULAS = st.recursive(ATOMS | COMPARISONS | st.booleans().map(Truth), _formulas, max_leaves=6)
-BODIES = st.lists(FORMULAS, min_size=1, max_size=3).map(tuple)
+WORDED = st.recursive(ATOMS | COMPARISONS | st.booleans().map(Truth), _with_words, max_leaves=6)
+BODIES = st.lists(FORMULAS | WORDED, min_size=1, max_size=3).map(tuple)
 FACTS = st.builds(
     FactStatement,
     st.builds(Atom, NAMES, st.lists(CONSTANTS, max_size=3).map(tuple)),
@@ -132,8 +146,10 @@ PROGRAMS = st.lists(RULES | FACTS | DIRECTIVES, max_size=4).map(lambda statement
 
 @given(PROGRAMS)
 def test_what_is_printed_reads_back(program):
-    """parse(format(x)) == x, for every statement, formula and term."""
-    assert parse(format_program(program)) == program
+    """parse(format(x)) == x, for every statement, formula and term, and in the same words."""
+    text = format_program(program)
+    assert parse(text) == program
+    assert format_program(parse(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -142,6 +158,8 @@ def test_what_is_printed_reads_back(program):
         "alarm(X) :- boxminus[0,4] hot(X), not ok(X).",
         "p(X) :- q(X, _) since[0,5min] (r(X), s(X, wt25)).",
         "p(W) :- q(V), W = V * 9 / 5 + 32, V - (W - 1) > -2.5, min(V, 3) != abs(-W).",
+        "p(X) :- q(X) for 10 min, not r(X) within 5 min, (not q(X)) for 3, (q(X), r(X)) for 2 s.",
+        "p(X) for 30 s :- sometime (q(X) for 3) in [10], (r(X) within 1 h) for 2 min.",
         "p(X) :- sometime q(X) in [5], always q(X) in [5 step 2], not sometime q(X) in [#3 of a, b].",
         "p(X)@T-2 :- q(X)@T in [10].",
         "boxplus[1,2] p('odd') :- q.".replace("'odd'", '"Odd one"'),

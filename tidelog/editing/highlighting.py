@@ -41,7 +41,7 @@ class TideLexer(RegexLexer):  # type: ignore[misc] # Pygments has no types
             (rf"(?:diamondminus|diamondplus|boxminus|boxplus|sometime|always){_END}", Keyword),
             (rf"(?:since|until|not|mod){_END}", Keyword),
             (r"in(?=\s*\[)", Keyword),
-            (rf"step(?!\w)(?=\s*{_NUMBER})", Keyword),
+            (rf"(?:step|for|within)(?!\w)(?=\s*{_NUMBER})", Keyword),
             (r"of(?!\w)(?=[^\]\n]*\])", Keyword),
             (r"over(?!\w)(?=\s*[\w('])|by(?=\s+[A-Z_])|latest(?=\s+[\w'])", Keyword),
             (r"(?:count|distinct|sum|avg|min|max|first|last|stddev|quantile)(?=\s*\([^()]*\)\s*over\b)", Name.Builtin),

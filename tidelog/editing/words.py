@@ -52,6 +52,17 @@ WORDS: dict[str, Word] = {
         "holds at t iff M2 holds at some t' with t' − t in [a,b], and M1 at all times between t and t'",
         "until[${1:0},${2:5}] $0",
     ),
+    "for": Word(
+        "M for 10 min",
+        "holds where M has held without a break for the last 10 minutes: `boxminus[0,10min] M`. In a head, `H for 10 min` "
+        "holds from now on for 10 minutes: `boxplus[0,10min) H`",
+        "for ${1:10 min}",
+    ),
+    "within": Word(
+        "M within 10 min",
+        "holds where M has held at some time within the last 10 minutes: `diamondminus[0,10min] M`",
+        "within ${1:10 min}",
+    ),
     "not": Word(
         "not M",
         "holds at t iff M does not hold at t. The variables of M occur positively elsewhere in the rule, but for `_`",

@@ -18,7 +18,9 @@ _NAMES = frozenset({"NAME", "QUOTED", "PLAIN", "FIELD"})
 _OPERANDS = _NAMES | {"NUMBER", "STRING", "COUNT", "TIME", "MOMENT", "RPAR", "RSQ"}
 _AS_WRITTEN = _NAMES | {"STRING", "MOMENT", "NUMBER"}
 """Tokens whose case means something."""
-_KEYWORDS = frozenset({"METRIC", "NOT", "SINCE", "UNTIL", "IN", "STEP", "OF", "MOD", "OVER", "BY", "LATEST"})
+_KEYWORDS = frozenset(
+    {"METRIC", "NOT", "SINCE", "UNTIL", "IN", "FOR", "WITHIN", "STEP", "OF", "MOD", "OVER", "BY", "LATEST"}
+)
 _COMMAS = frozenset({"COMMA", "BYCOMMA"})
 _SIGNS = frozenset({"PLUS", "MINUS"})
 _QUANTITY = re.compile(r"([+-]?)\s*(\d[^\s/]*?)\s*(?:/\s*(\d+))?\s*([a-z]*)\Z", re.IGNORECASE)

@@ -72,6 +72,8 @@ class _Times:
         formula = rebuild(formula, self.formula)
         if isinstance(formula, Unary | Binary):
             interval = self._distances(formula.interval)
+            if isinstance(formula, Unary) and formula.word:  # from here on there are operators alone
+                return replace(formula, interval=interval, word="")
             return formula if interval is formula.interval else replace(formula, interval=interval)
         if isinstance(formula, Window | Latest | Aggregate):
             return replace(formula, window=self._window(formula.window))
