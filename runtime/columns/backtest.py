@@ -11,14 +11,17 @@ from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import NEG, POS, Timeline
-from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
 from tidelog.runtime.columns.course import Course
 from tidelog.runtime.columns.history import Shared, course_of
+from tidelog.runtime.columns.memory import Held, Memory
 from tidelog.runtime.columns.stretches import Stretch
 from tidelog.runtime.frames.arrow import pa
 from tidelog.runtime.frames.tables import table_of
+
+_TOLD = ("what the programs tell", "", "of fewer outputs, or of a shorter history, there is less")
 
 
 @dataclass(slots=True, eq=False)
@@ -116,11 +119,14 @@ class Backtesting:
     What they have in common is computed once.
     """
 
-    def __init__(self, plans: Sequence[Plan], pool: Pool, start: int | None = None) -> None:
+    def __init__(self, plans: Sequence[Plan], pool: Pool, start: int | None = None, memory: Memory | None = None) -> None:
         self._plans = plans
         self._pool = pool
         self._shared = Shared()
-        self._courses: list[Course] = [course_of(plan, pool, start=start, shared=self._shared) for plan in plans]
+        self._memory = Memory() if memory is None else memory
+        self._courses: list[Course] = [
+            course_of(plan, pool, start=start, shared=self._shared, memory=self._memory) for plan in plans
+        ]
         self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in plans]
         self._known: dict[tuple[int, str, int], Figures] = {}
         self._follows_time = any(plan.follows_time for plan in plans)
@@ -136,10 +142,23 @@ class Backtesting:
             if len(finite):
                 self._first, self._last = min(self._first, int(finite.min())), max(self._last, int(finite.max()))
         self._shared.begin()
+        try:
+            self._go_on(stretch)
+        except StateError as error:
+            error.accepted = self.rows
+            raise
+
+    def _go_on(self, stretch: Stretch) -> None:
         for course, told in zip(self._courses, self._told, strict=True):
             for name, batch in course.advance(stretch.fresh, stretch.watermark).items():
                 if len(batch):
                     told[name].append(batch)
+
+    def count(self, waiting: Held) -> None:
+        """Count what is held by now, and what waits to be taken; StateError where it is more than may be."""
+        told = sum(batch.size for told in self._told for batches in told.values() for batch in batches)
+        courses = [held for course in self._courses for held in course.held()]
+        self._memory.count([*courses, waiting, Held(told, lambda: _TOLD)], self._pool)
 
     def compare(self, new: int, labels: Mapping[str, Batch], flap: int) -> Backtest:
         """What the first program and another one told, once all stretches have been taken; `flap` is encoded."""

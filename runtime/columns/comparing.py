@@ -81,7 +81,7 @@ def judged(batch: Batch, labels: Batch, timeline: Timeline, pool: Pool) -> Judge
     (mine, theirs), size = keys_of([columns, wanted.columns], [len(answers), len(wanted)], pool)
     axis = Axis(size, (answers.lo, wanted.lo), (answers.hi, wanted.hi))
     told, given = Laid(axis, mine, answers.lo, answers.hi), Laid(axis, theirs, wanted.lo, wanted.hi)
-    left, right = meetings(told.begins, told.ends, given.begins, given.ends)
+    left, right = meetings(told.begins, told.ends, given.begins, given.ends, pool.room)
     left, right = told.numbers(left), given.numbers(right)
     first = np.full(len(wanted), POS, np.int64)
     np.minimum.at(first, right, answers.lo[left])

@@ -16,6 +16,7 @@ from anyio.lowlevel import checkpoint
 from tidelog.operators.columns.arrays import Array
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import format_atom
+from tidelog.plans.diagnostics.errors import StateError
 from tidelog.plans.plan.feeds import ports_fed_by
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.actors.causes import first_cause
@@ -23,7 +24,8 @@ from tidelog.runtime.actors.dead_letters import Letters
 from tidelog.runtime.actors.direct import Direct
 from tidelog.runtime.actors.supervision import RestartPolicy, SinkActor
 from tidelog.runtime.columns.history import ColumnCourse
-from tidelog.runtime.columns.stretches import Block, Stretches, blocks_of
+from tidelog.runtime.columns.memory import Memory
+from tidelog.runtime.columns.stretches import STRETCH, Block, Stretches, blocks_of
 from tidelog.runtime.frames.columns import ColumnBatch
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.migration.changing import Becoming
@@ -45,7 +47,13 @@ class HistoryRunner:
     is_storing = False
 
     def __init__(
-        self, plan: Plan, histories: Sequence[OpenHistory], sinks: Sequence[Sink], settings: Settings, run: RunSettings
+        self,
+        plan: Plan,
+        histories: Sequence[OpenHistory],
+        sinks: Sequence[Sink],
+        settings: Settings,
+        run: RunSettings,
+        memory: Memory | None = None,
     ) -> None:
         self.plan = plan
         self._histories = histories
@@ -54,7 +62,8 @@ class HistoryRunner:
         self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
         encoded = settings.encoded(plan.timeline)
         self._lateness, self._most = encoded.lateness, settings.max_state
-        self._course = ColumnCourse(plan, Pool(), emit=settings.emit, start=encoded.start)
+        self._memory = Memory() if memory is None else memory
+        self._course = ColumnCourse(plan, Pool(), emit=settings.emit, start=encoded.start, memory=self._memory)
         self._used = frozenset(ports_fed_by(plan, "stream"))
         self._on_violation = run.on_violation
         self._times: WritesTimes = PlainTimes(plan.timeline)
@@ -81,6 +90,8 @@ class HistoryRunner:
             cause = first_cause(group)
         finally:
             way.close()
+        if isinstance(cause, StateError):
+            cause.accepted, cause.told = self._accepted, way.stored
         if cause is not None:
             raise cause
         if self._scope is not None and self._scope.cancelled_caught:
@@ -98,9 +109,11 @@ class HistoryRunner:
             course.pool,
             self._lateness,
             self._refuse,
+            self._memory.rows(self.plan.schema, STRETCH),
             follows_time=self.plan.follows_time,
         )
         for stretch in stretches:
+            self._memory.count([*course.held(), stretches.held()], course.pool)
             way.tell(course.tell(stretch.fresh, stretch.watermark), stretch.watermark)
             for violation in course.pull_violations():
                 self._violations += 1

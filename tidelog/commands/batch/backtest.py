@@ -13,6 +13,7 @@ from tidelog.commands.batch.sweeping import Sweep, parse_sweep
 from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import DONE, load_plan, show_diagnostics, write_out
 from tidelog.commands.reasons.given_facts import DeadLetters
+from tidelog.commands.sizes import add_memory
 from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
@@ -57,6 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show", type=whole, default=SHOWN, metavar="N", help=f"show N intervals of each difference (default {SHOWN})"
     )
+    add_memory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to tell it (default text)")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.set_defaults(run=run)
@@ -107,6 +109,7 @@ def _told(
     from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only a backtest needs NumPy
     from tidelog.operators.columns.pool import Pool  # noqa: PLC0415 - as above
     from tidelog.runtime.columns.backtest import Backtesting, shared_schema  # noqa: PLC0415 - as above
+    from tidelog.runtime.columns.memory import Memory, usual_memory  # noqa: PLC0415 - as above
     from tidelog.runtime.columns.stretches import LONG_STRETCH, STRETCH, Stretches, blocks_of  # noqa: PLC0415 - as above
 
     schema, pool, letters = shared_schema(plans[0], plans[1]), Pool(), DeadLetters()
@@ -114,8 +117,9 @@ def _told(
     start = None if options.start is None else _time("--start", options.start, reader.point)
     lateness = _time("--lateness", options.lateness, reader.duration)
     labels = {} if options.labels is None else _labels(options.labels, plans, schema, pool)
-    told = Backtesting(plans, pool, start)
-    rows = LONG_STRETCH if len(plans) > 2 else STRETCH
+    memory = Memory(options.memory or usual_memory())
+    told = Backtesting(plans, pool, start, memory)
+    rows = memory.rows(schema, LONG_STRETCH if len(plans) > 2 else STRETCH)
     progress.expect(spec.path for spec in specs)
 
     def rows_of(spec: Spec) -> Iterator[ColumnBatch]:
@@ -139,6 +143,7 @@ def _told(
         follows_time=any(plan.follows_time for plan in plans),
     )
     for stretch in stretches:
+        told.count(stretches.held())
         told.take(stretch)
         progress.rows(told.rows)
     return told, labels, letters
