@@ -9,6 +9,7 @@ from typing import Any
 
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import SpecError, StateError
@@ -159,6 +160,10 @@ class Backtesting:
         told = sum(batch.size for told in self._told for batches in told.values() for batch in batches)
         courses = [held for course in self._courses for held in course.held()]
         self._memory.count([*courses, waiting, Held(told, lambda: _TOLD)], self._pool)
+
+    def statistics(self, number: int) -> dict[str, OperatorStatistics]:
+        """What each step of a program has done; one that the programs have in common is with the first that has it."""
+        return {name: step for name, step in self._courses[number].statistics().items() if step.evaluations}
 
     def compare(self, new: int, labels: Mapping[str, Batch], flap: int) -> Backtest:
         """What the first program and another one told, once all stretches have been taken; `flap` is encoded."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tidelog.operators.columns.batch import Batch
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.feeds import widths_of
 from tidelog.plans.plan.plan import Plan
@@ -42,6 +43,10 @@ class Course(ABC):
     @abstractmethod
     def held(self) -> Iterable[Held]:
         """What is kept for later stretches."""
+
+    @abstractmethod
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        """What each step has done and keeps."""
 
     @abstractmethod
     def pull_violations(self) -> list[Violation]:

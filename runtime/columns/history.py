@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
+from time import perf_counter
 from typing import Any
 
 from tidelog.operators.columns.arrays import np
@@ -39,17 +40,19 @@ _ORDERS: Mapping[str, Callable[[Record], Any]] = {"intervals": itemgetter(2), "f
 
 @dataclass(slots=True)
 class Work:
-    """What a step has been given and has said, and in how many stretches."""
+    """What a step has been given and has said, in how many stretches, and how long that took."""
 
     received: int = 0
     sent: int = 0
     stretches: int = 0
+    seconds: float = 0.0
 
-    def add(self, received: int, sent: int) -> None:
+    def add(self, received: int, sent: int, seconds: float) -> None:
         """It has gone through a stretch."""
         self.received += received
         self.sent += sent
         self.stretches += 1
+        self.seconds += seconds
 
 
 class Shared:
@@ -204,6 +207,7 @@ class ColumnCourse(Course):
         if self._shared is not None and meaning in self._shared.said:
             return self._shared.said[meaning]
         ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
+        begin = perf_counter()
         try:
             found = self.kernels[step.id].advance(ports, frontiers, frontier)
         except NoRoomError as full:
@@ -212,7 +216,7 @@ class ColumnCourse(Course):
             rows = sum(map(len, ports))
             shown = f"{rows:,} rows up to {self.plan.timeline.format_point(self.watermark)}" if rows else "(the frontier)"
             raise OperatorError(step.id, step.source or step.id, shown, f"{type(error).__name__}: {error}") from error
-        self.work[step.id].add(sum(map(len, ports)), len(found))
+        self.work[step.id].add(sum(map(len, ports)), len(found), perf_counter() - begin)
         self._memory.say(found.size, partial(self._named, step.id))
         if self._shared is not None:
             self._shared.said[meaning] = found
@@ -223,6 +227,7 @@ class ColumnCourse(Course):
         feeds = {(name, place): self._steps[name].inputs[place] for name, place in loop.entries}
         fresh = {entry: port(feed, self._ports(self._steps[entry[0]])[entry[1]]) for entry, feed in feeds.items()}
         known = min(map(self._frontier, feeds.values()), default=POS)
+        begin = perf_counter()
         tell = partial(self._named, loop.members[0])
         if isinstance(running, Rounds):
             try:
@@ -235,7 +240,16 @@ class ColumnCourse(Course):
             said = dict.fromkeys(loop.members, empty(0)) | told
             self._reached.update({name: running.reached(name) for name in loop.members})
         self._memory.say(sum(batch.size for batch in said.values()), tell)
+        self._note_round(loop, fresh, said, perf_counter() - begin)
         return said
+
+    def _note_round(self, loop: Loop, fresh: Mapping[tuple[str, int], Batch], said: Coverage, seconds: float) -> None:
+        """A loop has gone through a stretch; its first member stands for the time that all of them took."""
+        received = dict.fromkeys(loop.members, 0)
+        for (name, _), batch in fresh.items():
+            received[name] += len(batch)
+        for name, number in received.items():
+            self.work[name].add(number, len(said[name]), seconds if name == loop.members[0] else 0.0)
 
     def _find_start(self, fresh: Mapping[str, Batch], watermark: int) -> Batch:
         """The stream's start, where it has just become known."""
@@ -288,14 +302,15 @@ class ColumnCourse(Course):
         return (f"the rule `{source}`", place_of(self.plan.program, source)) if source else (f"the step `{name}`", "")
 
     def statistics(self) -> dict[str, OperatorStatistics]:
-        """What each step has done and keeps."""
+        keepers = dict(self._keepers())
         return {
             name: OperatorStatistics(
                 work.received,
                 work.sent,
-                self.kernels[name].kept() if name in self.kernels else 0,
+                keepers[name].kept() if name in keepers else 0,
                 self.kernels[name].failed if name in self.kernels else 0,
                 work.stretches,
+                seconds=work.seconds,
             )
             for name, work in self.work.items()
         }

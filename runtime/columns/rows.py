@@ -7,6 +7,7 @@ from operator import itemgetter
 
 from tidelog.operators.columns.batch import Batch, batch_of
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import Plan
@@ -48,6 +49,9 @@ class RowCourse(Course):
     def held(self) -> Iterable[Held]:
         size = self._reasoner.statistics().entries * ROW
         return [of_step(size, lambda: ("the rules, which go row by row", ""))]
+
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        return self._reasoner.statistics().steps
 
     def pull_violations(self) -> list[Violation]:
         return self._reasoner.pull_violations()

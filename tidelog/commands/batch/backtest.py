@@ -11,9 +11,10 @@ from tidelog.commands.batch.backtest_reports import json_report, sweep_report, t
 from tidelog.commands.batch.progress import Progress
 from tidelog.commands.batch.sweeping import Sweep, parse_sweep
 from tidelog.commands.numbers import whole
-from tidelog.commands.outcome import DONE, load_plan, show_diagnostics, write_out
+from tidelog.commands.outcome import DONE, load_plan, say, show_diagnostics, write_out
 from tidelog.commands.reasons.given_facts import DeadLetters
 from tidelog.commands.sizes import add_memory
+from tidelog.commands.streams.statistics import show_steps
 from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
@@ -28,6 +29,7 @@ from tidelog.runtime.ports.interfaces import Rejected
 if TYPE_CHECKING:
     from tidelog.operators.columns.batch import Batch
     from tidelog.operators.columns.pool import Pool
+    from tidelog.operators.operator import OperatorStatistics
     from tidelog.runtime.columns.backtest import Backtesting
     from tidelog.runtime.frames.columns import Array, ColumnBatch
 
@@ -60,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_memory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to tell it (default text)")
+    parser.add_argument("--stats", action="store_true", help="print what each step did and took, on standard error")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.set_defaults(run=run)
 
@@ -74,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         told, labels, letters = _told(options, [old, *news], specs, progress)
     letters.close()
+    if options.stats:
+        _show_statistics(told, [old, *news], letters)
     times = TimeFormatter(old.timeline, options.iso)
     flap = _flap(options, old.timeline)
     if sweep is None:
@@ -147,6 +152,19 @@ def _told(
         told.take(stretch)
         progress.rows(told.rows)
     return told, labels, letters
+
+
+def _show_statistics(told: Backtesting, plans: Sequence[Plan], letters: DeadLetters) -> None:
+    """The steps of each program; of candidates, what all of them did together."""
+    say(f"facts: {told.rows} accepted; {letters.number} rejected in all")
+    say(f"steps of the old program, and what the new one shares with it: {plans[0].name}")
+    show_steps(told.statistics(0), plans[0].timeline)
+    steps: dict[str, OperatorStatistics] = {}
+    for number in range(1, len(plans)):
+        for name, step in told.statistics(number).items():
+            steps[name] = steps[name].plus(step) if name in steps else step
+    say(f"other steps of the new one: {plans[1].name}" if steps else "the new program has no other steps")
+    show_steps(steps, plans[0].timeline)
 
 
 def _time(name: str, text: str, read: Callable[[str], int]) -> int:
