@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -41,6 +43,13 @@ OpenHistory = Callable[[Pool], Iterable[ColumnBatch]]
 """The facts of a source, block by block, their texts as codes of a pool."""
 
 
+class Progress(AbstractContextManager[object], Protocol):
+    """Shows how far a run has come, as long as it is entered."""
+
+    def rows(self, number: int) -> None:
+        """So many facts have been taken so far."""
+
+
 class HistoryRunner:
     """Runs a plan over histories. Building it starts nothing; ValueError for a plan that columns cannot carry."""
 
@@ -54,6 +63,7 @@ class HistoryRunner:
         settings: Settings,
         run: RunSettings,
         memory: Memory | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.plan = plan
         self._histories = histories
@@ -62,6 +72,7 @@ class HistoryRunner:
         self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
         encoded = settings.encoded(plan.timeline)
         self._lateness, self._most = encoded.lateness, settings.max_state
+        self._progress = progress
         self._memory = Memory() if memory is None else memory
         self._course = ColumnCourse(plan, Pool(), emit=settings.emit, start=encoded.start, memory=self._memory)
         self._used = frozenset(ports_fed_by(plan, "stream"))
@@ -76,6 +87,10 @@ class HistoryRunner:
 
     async def run(self) -> None:
         """Run to the end; the errors are those of `Runner.run`."""
+        with nullcontext() if self._progress is None else self._progress:
+            await self._run()
+
+    async def _run(self) -> None:
         way = Direct({}, self._sinks)
         await way.begin()
         cause: BaseException | None = None
@@ -124,6 +139,8 @@ class HistoryRunner:
                 await self._letters.reject(refused)
             await way.pass_on()
             course.check_room(self._most)
+            if self._progress is not None:
+                self._progress.rows(self._accepted + sum(self._unused.values()))
             await checkpoint()
             if self._is_stopped:
                 return

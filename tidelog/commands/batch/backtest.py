@@ -128,12 +128,15 @@ def _told(
     progress.expect(spec.path for spec in specs)
 
     def rows_of(spec: Spec) -> Iterator[ColumnBatch]:
-        for batch in open_history(spec, schema, pool, rows=rows):
+        for batch in open_history(spec, schema, pool, rows=rows, on_read=progress.note):
+            if batch.rejected:
+                progress.clear()
             for rejected in batch.rejected:
                 letters(rejected)
             yield batch
 
     def refuse(batch: ColumnBatch, places: Array, earliest: Array) -> None:
+        progress.clear()
         for place, least in zip(places.tolist(), earliest.tolist(), strict=True):
             reason = f"late: what begins before {schema.timeline.format_point(least)} can no longer come"
             letters(Rejected(batch.place(place), reason, b""))

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tidelog.commands.batch.progress import Progress
 from tidelog.connectors.files.folders import parse_sources
 from tidelog.connectors.spec import Spec, parse_spec
 from tidelog.plans.analysis.physical.in_columns import refused
@@ -47,10 +48,15 @@ def history_maker(plan: Plan, options: argparse.Namespace, sinks: Sequence[str])
 
     memory = Memory(options.memory or usual_memory())
     rows = memory.rows(plan.schema, BLOCK_ROWS)
-    histories = [partial(open_history, spec, plan.schema, rows=rows, max_line=options.max_line) for spec in specs]
+    progress = Progress()
+    progress.expect(spec.path for spec in specs)
+    histories = [
+        partial(open_history, spec, plan.schema, rows=rows, max_line=options.max_line, on_read=progress.note)
+        for spec in specs
+    ]
 
     def make(plan: Plan, _: Sequence[object], sinks: Sequence[Sink], settings: Settings, run: RunSettings) -> HistoryRunner:
-        return HistoryRunner(plan, histories, sinks, settings, run, memory)
+        return HistoryRunner(plan, histories, sinks, settings, run, memory, progress)
 
     return make
 
