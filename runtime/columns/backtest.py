@@ -10,12 +10,17 @@ from typing import Any
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics
-from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.facts import Fact, Schema
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import SpecError, StateError
+from tidelog.plans.explaining.showing.differences import MOST_ROWS, timeline_of_differences
+from tidelog.plans.pictures.paint import Theme
+from tidelog.plans.pictures.picture import Picture
+from tidelog.plans.pictures.timeline import WIDTH, draw
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
 from tidelog.runtime.columns.course import Course
+from tidelog.runtime.columns.drawing import difference_of
 from tidelog.runtime.columns.history import Shared, course_of
 from tidelog.runtime.columns.memory import Held, Memory
 from tidelog.runtime.columns.stretches import Stretch
@@ -73,6 +78,19 @@ class Backtest:
         The columns are those of `Session.pull_frames`, and `only`: `old` or `new`.
         """
         return {name: self._table(name, compared) for name, compared in self.outputs.items()}
+
+    def plot(self, *, rows: int = MOST_ROWS, width: int = WIDTH, theme: Theme = "auto", title: str = "") -> Picture:
+        """A picture of what both programs tell: labels, the old and the new one, of so many rows of each output at most.
+
+        What only one of them tells stands out; those rows come first that differ for the longest, and the rest is counted.
+        """
+        found = [
+            difference_of(name, compared, self.labels.get(name), self.span, self.pool, rows)
+            for name, compared in self.outputs.items()
+        ]
+        span: Fact | None = ((), self.span.first, self.span.last) if self.span.last > NEG else None
+        shown = timeline_of_differences(found, self.old.schema, span, title)
+        return Picture(draw(shown, width=width, theme=theme))
 
     def _table(self, name: str, compared: Compared) -> Any:
         parts = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tidelog.operators.columns.batch import Batch
     from tidelog.operators.columns.pool import Pool
     from tidelog.operators.operator import OperatorStatistics
-    from tidelog.runtime.columns.backtest import Backtesting
+    from tidelog.runtime.columns.backtest import Backtest, Backtesting
     from tidelog.runtime.frames.columns import Array, ColumnBatch
 
 SHOWN = 20
@@ -62,6 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_memory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to tell it (default text)")
+    parser.add_argument("--picture", metavar="FILE", help="draw what both tell, and where they differ, as SVG")
     parser.add_argument("--stats", action="store_true", help="print what each step did and took, on standard error")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.set_defaults(run=run)
@@ -69,6 +71,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run both programs over the history, and print how what they tell differs."""
+    if options.picture is not None and options.sets:
+        raise SpecError("--picture: a picture is of two programs: leave `--set` out")
     specs = _specs(options)
     old, sweep = load_plan(options.old), parse_sweep(options.sets)
     news = list(_candidates(options.new, sweep))
@@ -83,11 +87,20 @@ def run(options: argparse.Namespace) -> int:
     flap = _flap(options, old.timeline)
     if sweep is None:
         found = told.compare(1, labels, flap)
+        if options.picture is not None:
+            _draw(found, options.picture)
         write_out(json_report(found, times) if options.format == "json" else text_report(found, times, options.show))
         return DONE
     compared = [told.compare(number, labels, flap) for number in range(1, len(news) + 1)]
     write_out(sweep_report(sweep, compared, times, options.format))
     return DONE
+
+
+def _draw(found: Backtest, path: str) -> None:
+    try:
+        found.plot().save(path)
+    except OSError as error:
+        raise SpecError(f"cannot write `{path}`: {os.strerror(error.errno or 0)}") from error
 
 
 def _specs(options: argparse.Namespace) -> list[Spec]:
