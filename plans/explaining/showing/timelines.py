@@ -39,9 +39,12 @@ def timeline_of(
 ) -> Timeline:
     """The timeline of these facts."""
     facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
+    first, last = NEG if choice.begin is None else choice.begin, POS if choice.end is None else choice.end
     for predicate, row, lo, hi in records:
         if choice.predicates is None or predicate in facts:
-            facts.setdefault(predicate, []).append((row, lo, hi))
+            own = facts.setdefault(predicate, [])
+            if hi >= first and lo <= last:
+                own.append((row, lo, hi))
     if choice.predicates is None:
         place = {name: i for i, name in enumerate(choice.order)}
         facts = {name: facts[name] for name in sorted(facts, key=lambda name: (place.get(name, len(place)), name))}
