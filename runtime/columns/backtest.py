@@ -150,6 +150,7 @@ class Backtesting:
         self._known: dict[tuple[int, str, int], Figures] = {}
         self._follows_time = any(plan.follows_time for plan in plans)
         self._first, self._last = POS, NEG
+        self._size = 0  # of all that is told, in bytes
         self.rows = 0
         """How many facts have been taken."""
 
@@ -172,12 +173,12 @@ class Backtesting:
             for name, batch in course.advance(stretch.fresh, stretch.watermark).items():
                 if len(batch):
                     told[name].append(batch)
+                    self._size += batch.size
 
     def count(self, waiting: Held) -> None:
         """Count what is held by now, and what waits to be taken; StateError where it is more than may be."""
-        told = sum(batch.size for told in self._told for batches in told.values() for batch in batches)
         courses = [held for course in self._courses for held in course.held()]
-        self._memory.count([*courses, waiting, Held(told, lambda: _TOLD)], self._pool)
+        self._memory.count([*courses, waiting, Held(self._size, lambda: _TOLD)], self._pool)
 
     def statistics(self, number: int) -> dict[str, OperatorStatistics]:
         """What each step of a program has done; one that the programs have in common is with the first that has it."""
