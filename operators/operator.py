@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from tidelog.operators.stores.notices import Notices
@@ -36,7 +36,8 @@ class OperatorStatistics:
     `evaluations` counts how often it was given facts, `received` and `sent` count these, `entries` stored ranges,
     `failed_evaluations` rows for which arithmetic had no result (text, division by zero, a number out of bounds).
     `dropped` are facts that it let go at once, since nothing can meet them any more; `spared` those that were dropped before
-    it saw them, and `slept` tells for how long (encoded) it could not hold and was left alone (prospects).
+    it saw them, and `slept` tells for how long (encoded) it could not hold and was left alone (prospects). `seconds` is
+    what it took, where that is measured: in a history in columns.
     """
 
     received: int
@@ -47,6 +48,13 @@ class OperatorStatistics:
     dropped: int = 0
     spared: int = 0
     slept: int = 0
+    seconds: float = 0.0
+
+    def plus(self, other: OperatorStatistics) -> OperatorStatistics:
+        """What two have done together."""
+        return OperatorStatistics(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(OperatorStatistics))
+        )
 
 
 class Operator(ABC):

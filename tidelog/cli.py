@@ -102,7 +102,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         say(f"error: cannot read `{error.filename}`: {error.strerror}" if error.filename else f"error: {error}")
         return BAD
     except TidelogError as error:
-        say(f"error: {error}; `--max-state` sets the bound" if isinstance(error, StateError) else f"error: {error}")
+        say(f"error: {error}; `{error.limit}` sets the bound" if isinstance(error, StateError) else f"error: {error}")
         return BAD
     except Stopped as stopped:
         _interrupted.append(stopped)

@@ -20,7 +20,7 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.language.parser import MAX_PROGRAM, NONE, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
-from tidelog.plans.tree.syntax import Ask, Program, Statement, Value
+from tidelog.plans.tree.syntax import Ask, Output, Program, Statement, Value
 
 if TYPE_CHECKING:
     from tidelog.plans.compiling.batch import BatchPlan
@@ -227,6 +227,15 @@ def compile_path(
         depth=depth,
         parameters=parameters,
     )
+
+
+def compile_whole_path(path: str | PathLike[str]) -> Plan:
+    """The plan of a program in a file with all that it derives as outputs, and without its questions; raises what
+    `compile_path` raises."""
+    file = Path(path)
+    program = _parse(read_program(file), str(path))
+    kept = tuple(statement for statement in program.statements if not isinstance(statement, Ask | Output))
+    return _compile(replace(program, statements=kept), file.parent, True, None)
 
 
 def compile_batch_path(

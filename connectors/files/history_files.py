@@ -6,7 +6,8 @@ then made columns: a line of CSV that is not plain costs that to the stretch aro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
 from tidelog.connectors.files.csv_columns import CsvColumns
@@ -31,37 +32,53 @@ _PARTS = 16
 """In so many parts at most a stretch of lines is divided that is not plain."""
 
 
+def _unheard(number: int) -> None:
+    """Nobody asks how far reading has come."""
+
+
 def open_history(
-    spec: Spec, schema: Schema, pool: Pool, *, rows: int = BLOCK_ROWS, max_line: int = MAX_LINE
+    spec: Spec,
+    schema: Schema,
+    pool: Pool,
+    *,
+    rows: int = BLOCK_ROWS,
+    max_line: int = MAX_LINE,
+    on_read: Callable[[int], None] = _unheard,
 ) -> Iterator[ColumnBatch]:
     """The facts of a file, or of standard input, in blocks of about so many rows, in the order of these.
 
     A block has one batch for each predicate of its facts, in the order of their first rows. What is rejected of it is in
-    its first batch, which has no predicate (an empty name) where the block has no facts. DataError where nothing can be
-    understood, such as a wrong header; SpecError and ConnectorError where reading fails.
+    its first batch, which has no predicate (an empty name) where the block has no facts. `on_read` is told how many more
+    bytes of the file have been read. DataError where nothing can be understood, such as a wrong header; SpecError and
+    ConnectorError where reading fails.
     """
-    return (
-        _of_parquet(spec, schema, pool, rows) if spec.format == "parquet" else _of_lines(spec, schema, pool, rows, max_line)
-    )
+    if spec.format == "parquet":
+        return _of_parquet(spec, schema, pool, rows, on_read)
+    return _of_lines(spec, schema, pool, rows, max_line, on_read)
 
 
-def _of_parquet(spec: Spec, schema: Schema, pool: Pool, rows: int) -> Iterator[ColumnBatch]:
+def _of_parquet(spec: Spec, schema: Schema, pool: Pool, rows: int, on_read: Callable[[int], None]) -> Iterator[ColumnBatch]:
     predicate = spec.predicate or PurePath(spec.path).stem
     with open_parquet(spec.path) as file:
         layout = layout_of_file(file, schema, predicate, spec.path)
         texts = texts_of(layout, file.schema_arrow)
     reader = ColumnReader(schema, predicate, layout, pool)
     with open_parquet(spec.path, texts) as file:
+        size = os.stat(spec.path).st_size / max(1, file.metadata.num_rows)
         for batch, numbers in batches_of_file(file, layout, spec.path, rows):
+            on_read(int(numbers.stop * size) - int(numbers.start * size))
             yield reader.read(batch, spec.path, numbers)
 
 
-def _of_lines(spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int) -> Iterator[ColumnBatch]:
+def _of_lines(
+    spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int, on_read: Callable[[int], None]
+) -> Iterator[ColumnBatch]:
     reader = _LineReader(spec, schema, pool, max_line)
     with opened(spec) as descriptor:
         lines = WholeLines(descriptor, name_of(spec), max_line)
         while text := lines.read(reader.size(rows)):
             reader.read(text)
+            on_read(len(text))
             if len(reader.gathered) >= rows - rows // 8:  # a piece is as long as it probably has to be
                 yield from reader.gathered.drain()
     reader.finish()

@@ -87,8 +87,8 @@ class ColumnAggregate(Kernel):
         now = rows.within(max(frame.first - frame.size, NEG), frame.last)
         return self._told(now, frame) if len(now.batch) else empty(self.width)
 
-    def kept(self) -> int:
-        return sum(map(len, self._held)) + len(self._beyond)
+    def held(self) -> Sequence[Batch]:
+        return [*self._held, self._beyond]
 
     def _frame(self, frontier: int) -> Frame:
         """The windows that end behind the last frontier, and up to this one."""

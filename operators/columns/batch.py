@@ -34,6 +34,13 @@ class Batch:
         """How many arguments its rows have."""
         return len(self.columns)
 
+    @property
+    def size(self) -> int:
+        """How many bytes its arrays have."""
+        tidied = 0 if self._tidied is None else self._tidied.size
+        times = self.lo.nbytes if self.hi is self.lo else self.lo.nbytes + self.hi.nbytes
+        return times + tidied + sum(column.nbytes for column in self.columns)
+
     def take(self, places: Array) -> Batch:
         """The rows at these places, or those for which an array says so."""
         keeps_order = places.dtype == np.bool_

@@ -102,7 +102,7 @@ class Joining:
         (mine, others), size = keys_of(tables, [scope.size, len(batch)], self._pool)
         axis = Axis(size, (lo, batch.lo), (hi, batch.hi))
         own, other = Laid(axis, mine, lo, hi), Laid(axis, others, batch.lo, batch.hi)
-        left, right = meetings(own.begins, own.ends, other.begins, other.ends)
+        left, right = meetings(own.begins, own.ends, other.begins, other.ends, self._pool.room)
         left, right = own.numbers(left), other.numbers(right)
         scope.keep(left, needed)
         for name, column in zip(names, batch.columns, strict=True):

@@ -34,8 +34,16 @@ class Kernel(ABC):
         """Take what is new on each port; returns what holds behind the last frontier and up to this one."""
 
     @abstractmethod
+    def held(self) -> Sequence[Batch]:
+        """What is kept for later."""
+
     def kept(self) -> int:
         """How many rows are kept for later."""
+        return sum(map(len, self.held()))
+
+    def size(self) -> int:
+        """How many bytes these have."""
+        return sum(batch.size for batch in self.held())
 
     def told(self, found: Batch, frontier: int) -> tuple[Batch, Batch]:
         """What of some coverage is told now that the frontier moves to this one, and what lies beyond it."""
@@ -72,8 +80,8 @@ class Pointwise(Kernel):
         self._beyond = beyond.tidied(self.pool)
         return out
 
-    def kept(self) -> int:
-        return len(self._beyond)
+    def held(self) -> Sequence[Batch]:
+        return [self._beyond]
 
 
 class Windowed(Kernel):
@@ -113,5 +121,5 @@ class Windowed(Kernel):
     def settle(self, held: list[Batch]) -> None:
         """Put what is held into the form in which it is computed with and kept."""
 
-    def kept(self) -> int:
-        return sum(map(len, self._held))
+    def held(self) -> Sequence[Batch]:
+        return self._held

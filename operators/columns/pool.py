@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from sys import getsizeof
 
 from tidelog.operators.columns.arrays import Array, is_number, np
+from tidelog.operators.stores.room import Room
 from tidelog.plans.tree.numerals import EXACT_FLOAT, MAX_INTEGER
 from tidelog.plans.tree.syntax import Value
+
+_ENTRY = 120
+"""So many bytes a value takes in a list and a dictionary, besides its own."""
 
 
 class Pool:
     """The values that columns of one run hold, and their codes.
 
     A column of numbers has no codes: it holds the numbers, as long as all of them are exact as floats (whole numbers below
-    2⁵³ are). Any other column, of texts or mixed, holds codes. `values` never shrinks.
+    2⁵³ are). Any other column, of texts or mixed, holds codes. `values` never shrinks. `room` says how many pairs of rows a
+    call of a kernel may find: all that computes with a run's columns has its pool.
     """
 
-    __slots__ = ("_codes", "values")
+    __slots__ = ("_codes", "_size", "_weighed", "room", "values")
 
     def __init__(self) -> None:
         self.values: list[Value] = []
+        self.room = Room()
         self._codes: dict[Value, int] = {}
+        self._size = self._weighed = 0
+
+    def size(self) -> int:
+        """How many bytes the values take, about."""
+        fresh = self.values[self._weighed :]
+        self._weighed = len(self.values)
+        self._size += sum(map(getsizeof, fresh)) + len(fresh) * _ENTRY
+        return self._size
 
     def code(self, value: Value) -> int:
         """The code of a value."""

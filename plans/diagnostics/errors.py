@@ -135,6 +135,9 @@ class StateError(TidelogError):
     nothing), `rows` how many it holds. By then `accepted` facts had been taken, and `told` answers had been handed over.
     """
 
+    limit = "--max-state"
+    """The option of the command line that sets the bound."""
+
     def __init__(self, holder: str, place: str, rows: int, most: int) -> None:
         self.holder = holder
         self.place = place
@@ -144,10 +147,41 @@ class StateError(TidelogError):
         super().__init__(holder, place, rows, most)
 
     def __str__(self) -> str:
-        place = f" ({self.place})" if self.place else ""
-        held = f"the state has grown beyond {self.most:,} rows: {self.rows:,} are held by {self.holder}{place}"
+        held = f"the state has grown beyond {self.most:,} rows: {self.rows:,} are held by {self._named()}"
+        return f"{held}; {self._so_far()}"
+
+    def _named(self) -> str:
+        return f"{self.holder} ({self.place})" if self.place else self.holder
+
+    def _so_far(self) -> str:
         facts, answers = "fact" if self.accepted == 1 else "facts", "answer" if self.told == 1 else "answers"
-        return f"{held}; {self.accepted:,} {facts} accepted, {self.told:,} {answers} told"
+        return f"{self.accepted:,} {facts} accepted, {self.told:,} {answers} told"
+
+
+class MemoryBoundError(StateError):
+    """The same of a history in columns, in bytes (`rows` and `most`); `advice` says what needs less."""
+
+    limit = "--memory"
+
+    def __init__(self, holder: str, place: str, rows: int, most: int, advice: str) -> None:
+        super().__init__(holder, place, rows, most)
+        self.advice = advice
+
+    def __str__(self) -> str:
+        held = f"the history takes more than {_bytes(self.most)} of memory: {_bytes(self.rows)} go to {self._named()}"
+        return f"{held}; {self._so_far()}; {self.advice}"
+
+
+def _bytes(number: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> _bytes(1_500), _bytes(64_000_000)
+    ('1.5 kB', '64 MB')
+    """
+    for name, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 1000)):
+        if number >= size:
+            return f"{number / size:.3g} {name}"
+    return f"{number} bytes"
 
 
 class EndlessError(TidelogError):

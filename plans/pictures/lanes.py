@@ -18,7 +18,7 @@ class Bar:
     """Something holds from `begin` to `end`: the same time twice for a moment. Infinite ends reach the picture's edge.
 
     `text` is shown where the pointer rests, `label` inside, if there is room. A bar that `is_hollow` has an outline alone;
-    an end that is open (the time itself does not belong to it) has a ring.
+    an end that is open (the time itself does not belong to it) has a ring. `tone` is its own colour, where it has one.
     """
 
     begin: float
@@ -28,6 +28,7 @@ class Bar:
     is_hollow: bool = False
     left_open: bool = False
     right_open: bool = False
+    tone: Tone | None = None
 
 
 @dataclass(frozen=True, slots=True)

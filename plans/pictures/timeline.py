@@ -150,8 +150,8 @@ def _window(window: tuple[float, float], field: Field, top: float, height: float
 
 
 def _bars(lane: BarLane, field: Field, top: float) -> Iterator[str]:
-    kind = tone_class(lane.tone)
-    for bar in _thinned(lane.bars, field):
+    for bar in sorted(_thinned(lane.bars, field), key=_stands_out):  # the last is on top
+        kind = tone_class(lane.tone if bar.tone is None else bar.tone)
         if bar.end < field.begin or bar.begin > field.end:
             continue
         begin, end = field.x(bar.begin), field.x(bar.end)
@@ -169,6 +169,10 @@ def _bars(lane: BarLane, field: Field, top: float) -> Iterator[str]:
                 yield _ring(kind, at, top + _BAR / 2)
         if bar.label and width_of(bar.label) + 8 < width:
             yield label(x + 4, top + 10, bar.label, "tl-inside")
+
+
+def _stands_out(bar: Bar) -> bool:
+    return bar.tone is not None
 
 
 def _ring(kind: str, x: float, y: float, told: str = "") -> str:
@@ -189,7 +193,8 @@ def _thinned(bars: Sequence[Bar], field: Field) -> Sequence[Bar]:
         if found and field.x(bar.begin) - field.x(found[-1].end) < _NEAR:
             count += 1
             last = found[-1]
-            found[-1] = Bar(last.begin, max(last.end, bar.end), f"{count} intervals")
+            tone = last.tone if bar.tone is None else bar.tone  # what stands out does so among others, too
+            found[-1] = Bar(last.begin, max(last.end, bar.end), f"{count} intervals", tone=tone)
         else:
             found.append(bar)
             count = 1

@@ -9,16 +9,25 @@ from typing import Any
 
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
-from tidelog.plans.data.facts import Schema
+from tidelog.operators.operator import OperatorStatistics
+from tidelog.plans.data.facts import Fact, Schema
 from tidelog.plans.data.timeline import NEG, POS, Timeline
-from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.errors import SpecError, StateError
+from tidelog.plans.explaining.showing.differences import MOST_ROWS, timeline_of_differences
+from tidelog.plans.pictures.paint import Theme
+from tidelog.plans.pictures.picture import Picture
+from tidelog.plans.pictures.timeline import WIDTH, draw
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
 from tidelog.runtime.columns.course import Course
+from tidelog.runtime.columns.drawing import difference_of
 from tidelog.runtime.columns.history import Shared, course_of
+from tidelog.runtime.columns.memory import Held, Memory
 from tidelog.runtime.columns.stretches import Stretch
 from tidelog.runtime.frames.arrow import pa
 from tidelog.runtime.frames.tables import table_of
+
+_TOLD = ("what the programs tell", "", "of fewer outputs, or of a shorter history, there is less")
 
 
 @dataclass(slots=True, eq=False)
@@ -70,6 +79,19 @@ class Backtest:
         """
         return {name: self._table(name, compared) for name, compared in self.outputs.items()}
 
+    def plot(self, *, rows: int = MOST_ROWS, width: int = WIDTH, theme: Theme = "auto", title: str = "") -> Picture:
+        """A picture of what both programs tell: labels, the old and the new one, of so many rows of each output at most.
+
+        What only one of them tells stands out; those rows come first that differ for the longest, and the rest is counted.
+        """
+        found = [
+            difference_of(name, compared, self.labels.get(name), self.span, self.pool, rows)
+            for name, compared in self.outputs.items()
+        ]
+        span: Fact | None = ((), self.span.first, self.span.last) if self.span.last > NEG else None
+        shown = timeline_of_differences(found, self.old.schema, span, title)
+        return Picture(draw(shown, width=width, theme=theme))
+
     def _table(self, name: str, compared: Compared) -> Any:
         parts = []
         for label, side in (("old", compared.old), ("new", compared.new)):
@@ -116,15 +138,19 @@ class Backtesting:
     What they have in common is computed once.
     """
 
-    def __init__(self, plans: Sequence[Plan], pool: Pool, start: int | None = None) -> None:
+    def __init__(self, plans: Sequence[Plan], pool: Pool, start: int | None = None, memory: Memory | None = None) -> None:
         self._plans = plans
         self._pool = pool
         self._shared = Shared()
-        self._courses: list[Course] = [course_of(plan, pool, start=start, shared=self._shared) for plan in plans]
+        self._memory = Memory() if memory is None else memory
+        self._courses: list[Course] = [
+            course_of(plan, pool, start=start, shared=self._shared, memory=self._memory) for plan in plans
+        ]
         self._told: list[dict[str, list[Batch]]] = [{name: [] for name in plan.outputs} for plan in plans]
         self._known: dict[tuple[int, str, int], Figures] = {}
         self._follows_time = any(plan.follows_time for plan in plans)
         self._first, self._last = POS, NEG
+        self._size = 0  # of all that is told, in bytes
         self.rows = 0
         """How many facts have been taken."""
 
@@ -136,10 +162,27 @@ class Backtesting:
             if len(finite):
                 self._first, self._last = min(self._first, int(finite.min())), max(self._last, int(finite.max()))
         self._shared.begin()
+        try:
+            self._go_on(stretch)
+        except StateError as error:
+            error.accepted = self.rows
+            raise
+
+    def _go_on(self, stretch: Stretch) -> None:
         for course, told in zip(self._courses, self._told, strict=True):
             for name, batch in course.advance(stretch.fresh, stretch.watermark).items():
                 if len(batch):
                     told[name].append(batch)
+                    self._size += batch.size
+
+    def count(self, waiting: Held) -> None:
+        """Count what is held by now, and what waits to be taken; StateError where it is more than may be."""
+        courses = [held for course in self._courses for held in course.held()]
+        self._memory.count([*courses, waiting, Held(self._size, lambda: _TOLD)], self._pool)
+
+    def statistics(self, number: int) -> dict[str, OperatorStatistics]:
+        """What each step of a program has done; one that the programs have in common is with the first that has it."""
+        return {name: step for name, step in self._courses[number].statistics().items() if step.evaluations}
 
     def compare(self, new: int, labels: Mapping[str, Batch], flap: int) -> Backtest:
         """What the first program and another one told, once all stretches have been taken; `flap` is encoded."""

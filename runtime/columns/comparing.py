@@ -62,7 +62,7 @@ def figures_of(batch: Batch, timeline: Timeline, span: Span, flap: int, pool: Po
     if not len(batch):
         return Figures(0, Fraction(0), Fraction(0), 0, _a_day(0, timeline, span))
     tidy = batch.tidied(pool)
-    lengths = _lengths(_within(tidy.lo, tidy.hi, span), timeline)
+    lengths = _lengths(within(tidy.lo, tidy.hi, span), timeline)
     tick = _tick(timeline)
     (keys,), _ = keys_of([tidy.columns], [len(tidy)], pool)
     same = keys[1:] == keys[:-1]
@@ -81,7 +81,7 @@ def judged(batch: Batch, labels: Batch, timeline: Timeline, pool: Pool) -> Judge
     (mine, theirs), size = keys_of([columns, wanted.columns], [len(answers), len(wanted)], pool)
     axis = Axis(size, (answers.lo, wanted.lo), (answers.hi, wanted.hi))
     told, given = Laid(axis, mine, answers.lo, answers.hi), Laid(axis, theirs, wanted.lo, wanted.hi)
-    left, right = meetings(told.begins, told.ends, given.begins, given.ends)
+    left, right = meetings(told.begins, told.ends, given.begins, given.ends, pool.room)
     left, right = told.numbers(left), given.numbers(right)
     first = np.full(len(wanted), POS, np.int64)
     np.minimum.at(first, right, answers.lo[left])
@@ -104,7 +104,7 @@ def only_in(batch: Batch, other: Batch, pool: Pool) -> Batch:
     return outside(tidy, range(tidy.width), other, pool).tidied(pool)
 
 
-def _within(lo: Array, hi: Array, span: Span) -> tuple[Array, Array]:
+def within(lo: Array, hi: Array, span: Span) -> tuple[Array, Array]:
     """Ranges, those without an end or a begin as far as the history goes."""
     return np.where(lo <= NEG, min(span.first, span.last), lo), np.where(hi >= POS, np.maximum(span.last, lo), hi)
 

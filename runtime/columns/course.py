@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tidelog.operators.columns.batch import Batch
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.feeds import widths_of
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.columns.memory import Held
 from tidelog.runtime.emission.violations import Violation
 
 Coverage = dict[str, Batch]
@@ -37,6 +39,14 @@ class Course(ABC):
     @abstractmethod
     def tell(self, fresh: Mapping[str, Batch], watermark: int) -> list[Record]:
         """Take a stretch; returns the answers."""
+
+    @abstractmethod
+    def held(self) -> Iterable[Held]:
+        """What is kept for later stretches."""
+
+    @abstractmethod
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        """What each step has done and keeps."""
 
     @abstractmethod
     def pull_violations(self) -> list[Violation]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
+from time import perf_counter
 from typing import Any
 
 from tidelog.operators.columns.arrays import np
@@ -12,6 +14,7 @@ from tidelog.operators.columns.batch import Batch, batch_of, empty
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics, shift
+from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.analysis.physical.in_columns import refused, stays_at_one_time
 from tidelog.plans.data.facts import Fact, Record
@@ -24,6 +27,7 @@ from tidelog.plans.plan.shapes import lead
 from tidelog.runtime.columns.course import Course, Coverage
 from tidelog.runtime.columns.deploy import build_kernel
 from tidelog.runtime.columns.island import Island
+from tidelog.runtime.columns.memory import ANSWER, Held, Memory, of_step
 from tidelog.runtime.columns.rounds import Rounds
 from tidelog.runtime.columns.rows import RowCourse
 from tidelog.runtime.columns.telling import telling
@@ -36,17 +40,19 @@ _ORDERS: Mapping[str, Callable[[Record], Any]] = {"intervals": itemgetter(2), "f
 
 @dataclass(slots=True)
 class Work:
-    """What a step has been given and has said, and in how many stretches."""
+    """What a step has been given and has said, in how many stretches, and how long that took."""
 
     received: int = 0
     sent: int = 0
     stretches: int = 0
+    seconds: float = 0.0
 
-    def add(self, received: int, sent: int) -> None:
+    def add(self, received: int, sent: int, seconds: float) -> None:
         """It has gone through a stretch."""
         self.received += received
         self.sent += sent
         self.stretches += 1
+        self.seconds += seconds
 
 
 class Shared:
@@ -81,9 +87,11 @@ class ColumnCourse(Course):
         emit: EmitMode = "intervals",
         start: int | None = None,
         shared: Shared | None = None,
+        memory: Memory | None = None,
     ) -> None:
         super().__init__(plan, pool)
         self._shared = shared
+        self._memory = Memory() if memory is None else memory
         self._meaning = {} if shared is None else identify(plan).meaning
         refusal = refused(plan)
         if refusal is not None:
@@ -135,7 +143,12 @@ class ColumnCourse(Course):
         if self._telling.follows_arrivals:
             told += self._telling.arrive(self._points(fresh), watermark)
         for name, batch in self.advance(fresh, watermark).items():
-            told += self._telling.receive(name, batch, self.reached(name))
+            tell = partial(self._named, self.plan.outputs[name])
+            self._memory.say(len(batch) * ANSWER, tell)
+            try:
+                told += self._telling.receive(name, batch, self.reached(name))
+            except NoRoomError as full:
+                raise self._memory.no_room(full.rows, tell) from full
         if watermark >= POS:
             told += self._telling.finish()
         if self._order is not None and len(self.plan.outputs) > 1:
@@ -194,13 +207,17 @@ class ColumnCourse(Course):
         if self._shared is not None and meaning in self._shared.said:
             return self._shared.said[meaning]
         ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
+        begin = perf_counter()
         try:
             found = self.kernels[step.id].advance(ports, frontiers, frontier)
+        except NoRoomError as full:
+            raise self._memory.no_room(full.rows, partial(self._named, step.id)) from full
         except Exception as error:
             rows = sum(map(len, ports))
             shown = f"{rows:,} rows up to {self.plan.timeline.format_point(self.watermark)}" if rows else "(the frontier)"
             raise OperatorError(step.id, step.source or step.id, shown, f"{type(error).__name__}: {error}") from error
-        self.work[step.id].add(sum(map(len, ports)), len(found))
+        self.work[step.id].add(sum(map(len, ports)), len(found), perf_counter() - begin)
+        self._memory.say(found.size, partial(self._named, step.id))
         if self._shared is not None:
             self._shared.said[meaning] = found
         return found
@@ -210,14 +227,29 @@ class ColumnCourse(Course):
         feeds = {(name, place): self._steps[name].inputs[place] for name, place in loop.entries}
         fresh = {entry: port(feed, self._ports(self._steps[entry[0]])[entry[1]]) for entry, feed in feeds.items()}
         known = min(map(self._frontier, feeds.values()), default=POS)
+        begin = perf_counter()
+        tell = partial(self._named, loop.members[0])
         if isinstance(running, Rounds):
-            said = running.advance(fresh, known)
+            try:
+                said = running.advance(fresh, known)
+            except NoRoomError as full:
+                raise self._memory.no_room(full.rows, tell) from full
             self._reached.update(dict.fromkeys(loop.members, known))
         else:
             told = running.advance({feeds[entry]: batch for entry, batch in fresh.items()}, known)
             said = dict.fromkeys(loop.members, empty(0)) | told
             self._reached.update({name: running.reached(name) for name in loop.members})
+        self._memory.say(sum(batch.size for batch in said.values()), tell)
+        self._note_round(loop, fresh, said, perf_counter() - begin)
         return said
+
+    def _note_round(self, loop: Loop, fresh: Mapping[tuple[str, int], Batch], said: Coverage, seconds: float) -> None:
+        """A loop has gone through a stretch; its first member stands for the time that all of them took."""
+        received = dict.fromkeys(loop.members, 0)
+        for (name, _), batch in fresh.items():
+            received[name] += len(batch)
+        for name, number in received.items():
+            self.work[name].add(number, len(said[name]), seconds if name == loop.members[0] else 0.0)
 
     def _find_start(self, fresh: Mapping[str, Batch], watermark: int) -> Batch:
         """The stream's start, where it has just become known."""
@@ -244,26 +276,41 @@ class ColumnCourse(Course):
 
     def kept(self) -> int:
         """How many rows are kept for later stretches."""
-        return sum(kernel.kept() for kernel in self.kernels.values()) + sum(loop.kept() for loop in self._loops.values())
+        return sum(keeper.kept() for _, keeper in self._keepers())
 
     def check_room(self, most: int | None) -> None:
         """StateError, that names the step that keeps most, where more rows are kept than may be."""
         if most is None or self.kept() <= most:
             return
-        name, kernel = max(self.kernels.items(), key=lambda item: item[1].kept())
-        step = self._steps[name]
-        holder = f"the rule `{step.source}`" if step.source else f"the step `{name}`"
-        raise StateError(holder, place_of(self.plan.program, step.source) if step.source else "", kernel.kept(), most)
+        name, keeper = max(self._keepers(), key=lambda item: item[1].kept())
+        raise StateError(*self._named(name), keeper.kept(), most)
+
+    def held(self) -> Iterator[Held]:
+        for name, keeper in self._keepers():
+            yield of_step(keeper.size(), partial(self._named, name))
+        yield Held(self._telling.size(), lambda: ("answers that are not final", "", "`--emit intervals` keeps none"))
+
+    def _keepers(self) -> Iterator[tuple[str, Kernel | Rounds | Island]]:
+        """What keeps rows, each with a step that it is, or that belongs to it."""
+        yield from self.kernels.items()
+        for number, loop in self._loops.items():
+            yield self.plan.loops[number].members[0], loop
+
+    def _named(self, name: str) -> tuple[str, str]:
+        """A step as people know it, and its place."""
+        source = self._steps[name].source
+        return (f"the rule `{source}`", place_of(self.plan.program, source)) if source else (f"the step `{name}`", "")
 
     def statistics(self) -> dict[str, OperatorStatistics]:
-        """What each step has done and keeps."""
+        keepers = dict(self._keepers())
         return {
             name: OperatorStatistics(
                 work.received,
                 work.sent,
-                self.kernels[name].kept() if name in self.kernels else 0,
+                keepers[name].kept() if name in keepers else 0,
                 self.kernels[name].failed if name in self.kernels else 0,
                 work.stretches,
+                seconds=work.seconds,
             )
             for name, work in self.work.items()
         }
@@ -274,9 +321,15 @@ class ColumnCourse(Course):
 
 
 def course_of(
-    plan: Plan, pool: Pool, *, emit: EmitMode = "intervals", start: int | None = None, shared: Shared | None = None
+    plan: Plan,
+    pool: Pool,
+    *,
+    emit: EmitMode = "intervals",
+    start: int | None = None,
+    shared: Shared | None = None,
+    memory: Memory | None = None,
 ) -> Course:
     """What runs a plan over a history: columns where they can carry it, and rows otherwise."""
     if refused(plan) is not None:
         return RowCourse(plan, pool, emit=emit, start=start)
-    return ColumnCourse(plan, pool, emit=emit, start=start, shared=shared)
+    return ColumnCourse(plan, pool, emit=emit, start=start, shared=shared, memory=memory)

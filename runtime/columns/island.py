@@ -14,6 +14,7 @@ from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.plan import Feed, Loop, Plan, Step
+from tidelog.runtime.columns.memory import ROW
 from tidelog.runtime.ports.interfaces import Batch as Records
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import SOURCE, Settings
@@ -63,6 +64,10 @@ class Island:
     def kept(self) -> int:
         """How many rows its operators hold."""
         return self._reasoner.statistics().entries
+
+    def size(self) -> int:
+        """How many bytes these take, about."""
+        return self.kept() * ROW
 
     def unfinished(self) -> list[str]:
         """What has no end, and was followed only as far as the stream went."""

@@ -84,6 +84,10 @@ class Rounds:
         """How many rows wait for the frontier."""
         return sum(map(len, self._waiting.values()))
 
+    def size(self) -> int:
+        """How many bytes these have."""
+        return sum(batch.size for batch in self._waiting.values())
+
     def unfinished(self) -> list[str]:
         """Nothing: what stays at one time comes to rest."""
         return []

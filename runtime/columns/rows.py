@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
 from tidelog.operators.columns.batch import Batch, batch_of
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.course import Course, Coverage
+from tidelog.runtime.columns.memory import ROW, Held, of_step
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.ports.interfaces import Batch as Records
 from tidelog.runtime.ports.interfaces import EmitMode
@@ -43,6 +45,13 @@ class RowCourse(Course):
         else:
             self._reasoner.take(SOURCE, Records(records, watermark=watermark))
         return self._reasoner.pull_records()
+
+    def held(self) -> Iterable[Held]:
+        size = self._reasoner.statistics().entries * ROW
+        return [of_step(size, lambda: ("the rules, which go row by row", ""))]
+
+    def statistics(self) -> dict[str, OperatorStatistics]:
+        return self._reasoner.statistics().steps
 
     def pull_violations(self) -> list[Violation]:
         return self._reasoner.pull_violations()

@@ -10,6 +10,7 @@ from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.plan.plan import Step
+from tidelog.runtime.columns.memory import ROW
 from tidelog.runtime.network.deploy import build_operator
 
 
@@ -32,5 +33,11 @@ class Rowwise(Kernel):
         out, self._beyond = self.told(found, frontier)
         return out
 
+    def held(self) -> Sequence[Batch]:
+        return [self._beyond]
+
     def kept(self) -> int:
-        return self._operator.entries() + len(self._beyond)
+        return super().kept() + self._operator.entries()
+
+    def size(self) -> int:
+        return super().size() + self._operator.entries() * ROW

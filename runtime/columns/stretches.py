@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.operators.columns.arrays import Array, np
+from tidelog.operators.columns.arrays import Array, np, stable_order
 from tidelog.operators.columns.batch import Batch, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.runtime.columns.memory import Held
 from tidelog.runtime.frames.columns import ColumnBatch
 
 STRETCH = 100_000
@@ -21,6 +22,13 @@ STRETCH = 100_000
 A block of a file is one."""
 LONG_STRETCH = 1 << 19
 """Where many programs go over each, few stretches cost less."""
+_MANY = 3
+"""What is due is cut where it is more than so many stretches."""
+_WAITING = (
+    "facts that wait for earlier ones",
+    "",
+    "of files in the order of time fewer wait, so that `--lateness` can be less",
+)
 
 Block = Sequence[ColumnBatch]
 """What a source gives at once: the facts of a stretch of its rows, by predicate."""
@@ -34,7 +42,6 @@ class Stretch:
 
     fresh: dict[str, Batch]
     watermark: int
-    rows: int
 
 
 @dataclass(slots=True)
@@ -68,12 +75,16 @@ class Stretches:
             if gathered >= self.rows:
                 watermark = min((course.promised for course in courses if course.is_open), default=NEG)
                 if watermark > NEG:
-                    yield self._cut(watermark, gathered)
+                    yield from self._cuts(watermark)
                     gathered = 0
         if self.follows_time and self._latest > NEG:  # the stream's last time is known before it ends
-            yield self._cut(self._latest if self.timeline.is_integer else self._latest + 1, gathered)
-            gathered = 0
-        yield self._cut(POS, gathered)
+            yield from self._cuts(self._latest if self.timeline.is_integer else self._latest + 1)
+        yield from self._cuts(POS)
+
+    def held(self) -> Held:
+        """The facts that wait for what may still come before them."""
+        size = sum(batch.size for batches in self._waiting.values() for batch in batches)
+        return Held(size, lambda: _WAITING)
 
     def _read(self, course: _Course) -> int:
         """Read the next block of a source; returns how many facts have come."""
@@ -131,7 +142,22 @@ class Stretches:
             self.on_late(batch, late, limits[late] + 1)
         return batch.rows.take(~is_late) if len(late) else batch.rows
 
-    def _cut(self, watermark: int, rows: int) -> Stretch:
+    def _cuts(self, watermark: int) -> Iterator[Stretch]:
+        """All that begins at or before a watermark; where much has waited for it, as several stretches."""
+        due = [batch.lo[batch.lo <= watermark] for batches in self._waiting.values() for batch in batches]
+        if sum(map(len, due)) > _MANY * self.rows:
+            for predicate, batches in self._waiting.items():
+                self._waiting[predicate] = [self._sorted(batches)] if batches else []
+            gap = 0 if self.timeline.is_integer else 1
+            marks = np.unique(np.sort(np.concatenate(due))[self.rows - 1 :: self.rows] | gap)
+            yield from (self._cut(mark) for mark in marks[(marks > NEG + gap) & (marks < watermark)].tolist())
+        yield self._cut(watermark)
+
+    def _sorted(self, batches: Sequence[Batch]) -> Batch:
+        whole = joined(batches, batches[0].width, self.pool)
+        return whole.take(stable_order(whole.lo))
+
+    def _cut(self, watermark: int) -> Stretch:
         """All that begins at or before a watermark; the rest waits."""
         fresh: dict[str, Batch] = {}
         for predicate, batches in self._waiting.items():
@@ -140,7 +166,7 @@ class Stretches:
                 continue
             fresh[predicate], later = whole.parted(watermark)
             self._waiting[predicate] = [later] if len(later) else []
-        return Stretch(fresh, watermark, rows)
+        return Stretch(fresh, watermark)
 
 
 def blocks_of(batches: Iterable[ColumnBatch]) -> Iterator[Block]:

@@ -14,6 +14,7 @@ from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
+from tidelog.runtime.columns.memory import ROW
 from tidelog.runtime.emission.emission import Emission, put_in_final_order
 from tidelog.runtime.emission.modes import check_mode, emission
 from tidelog.runtime.ports.interfaces import EmitMode
@@ -24,6 +25,10 @@ class Telling(ABC):
 
     follows_arrivals = False
     """Whether the arrival of input facts alone may have something told."""
+
+    def size(self) -> int:
+        """How many bytes the answers take that are kept until they are final."""
+        return 0
 
     @abstractmethod
     def receive(self, predicate: str, batch: Batch, frontier: int) -> list[Record]:
@@ -73,6 +78,9 @@ class AsFinal(Telling):
         order = order[stable_order(runs.hi[order])]
         return put_in_final_order(_records(predicate, runs.take(order), self._pool))
 
+    def size(self) -> int:
+        return sum(batch.size for batch in self._open.values())
+
     def finish(self) -> list[Record]:
         names = list(self._open)
         return [record for name in names for record in self.receive(name, empty(self._open[name].width), POS)]
@@ -85,10 +93,14 @@ class AsEmitted(Telling):
         self._emission = inner
         self._pool = pool
         self.follows_arrivals = inner.follows_arrivals
+        inner.room = pool.room
 
     def receive(self, predicate: str, batch: Batch, frontier: int) -> list[Record]:
         tidy = batch.tidied(self._pool)
         return self._emission.receive(predicate, tidy.take(stable_order(tidy.lo)).facts(self._pool), frontier)
+
+    def size(self) -> int:
+        return sum(self._emission.entries().values()) * ROW
 
     def finish(self) -> list[Record]:
         return self._emission.finish()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -16,6 +18,7 @@ from anyio.lowlevel import checkpoint
 from tidelog.operators.columns.arrays import Array
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.data.facts import format_atom
+from tidelog.plans.diagnostics.errors import StateError
 from tidelog.plans.plan.feeds import ports_fed_by
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.actors.causes import first_cause
@@ -23,7 +26,8 @@ from tidelog.runtime.actors.dead_letters import Letters
 from tidelog.runtime.actors.direct import Direct
 from tidelog.runtime.actors.supervision import RestartPolicy, SinkActor
 from tidelog.runtime.columns.history import ColumnCourse
-from tidelog.runtime.columns.stretches import Block, Stretches, blocks_of
+from tidelog.runtime.columns.memory import Memory
+from tidelog.runtime.columns.stretches import STRETCH, Block, Stretches, blocks_of
 from tidelog.runtime.frames.columns import ColumnBatch
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.migration.changing import Becoming
@@ -39,13 +43,27 @@ OpenHistory = Callable[[Pool], Iterable[ColumnBatch]]
 """The facts of a source, block by block, their texts as codes of a pool."""
 
 
+class Progress(AbstractContextManager[object], Protocol):
+    """Shows how far a run has come, as long as it is entered."""
+
+    def rows(self, number: int) -> None:
+        """So many facts have been taken so far."""
+
+
 class HistoryRunner:
     """Runs a plan over histories. Building it starts nothing; ValueError for a plan that columns cannot carry."""
 
     is_storing = False
 
     def __init__(
-        self, plan: Plan, histories: Sequence[OpenHistory], sinks: Sequence[Sink], settings: Settings, run: RunSettings
+        self,
+        plan: Plan,
+        histories: Sequence[OpenHistory],
+        sinks: Sequence[Sink],
+        settings: Settings,
+        run: RunSettings,
+        memory: Memory | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.plan = plan
         self._histories = histories
@@ -54,7 +72,9 @@ class HistoryRunner:
         self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
         encoded = settings.encoded(plan.timeline)
         self._lateness, self._most = encoded.lateness, settings.max_state
-        self._course = ColumnCourse(plan, Pool(), emit=settings.emit, start=encoded.start)
+        self._progress = progress
+        self._memory = Memory() if memory is None else memory
+        self._course = ColumnCourse(plan, Pool(), emit=settings.emit, start=encoded.start, memory=self._memory)
         self._used = frozenset(ports_fed_by(plan, "stream"))
         self._on_violation = run.on_violation
         self._times: WritesTimes = PlainTimes(plan.timeline)
@@ -67,6 +87,10 @@ class HistoryRunner:
 
     async def run(self) -> None:
         """Run to the end; the errors are those of `Runner.run`."""
+        with nullcontext() if self._progress is None else self._progress:
+            await self._run()
+
+    async def _run(self) -> None:
         way = Direct({}, self._sinks)
         await way.begin()
         cause: BaseException | None = None
@@ -81,6 +105,8 @@ class HistoryRunner:
             cause = first_cause(group)
         finally:
             way.close()
+        if isinstance(cause, StateError):
+            cause.accepted, cause.told = self._accepted, way.stored
         if cause is not None:
             raise cause
         if self._scope is not None and self._scope.cancelled_caught:
@@ -98,9 +124,11 @@ class HistoryRunner:
             course.pool,
             self._lateness,
             self._refuse,
+            self._memory.rows(self.plan.schema, STRETCH),
             follows_time=self.plan.follows_time,
         )
         for stretch in stretches:
+            self._memory.count([*course.held(), stretches.held()], course.pool)
             way.tell(course.tell(stretch.fresh, stretch.watermark), stretch.watermark)
             for violation in course.pull_violations():
                 self._violations += 1
@@ -111,6 +139,8 @@ class HistoryRunner:
                 await self._letters.reject(refused)
             await way.pass_on()
             course.check_room(self._most)
+            if self._progress is not None:
+                self._progress.rows(self._accepted + sum(self._unused.values()))
             await checkpoint()
             if self._is_stopped:
                 return

@@ -203,6 +203,25 @@ def test_a_sweep_has_a_line_for_each_candidate(files: dict[str, str], capfd: pyt
     ]
 
 
+def test_statistics_tell_what_is_shared(files: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    """A step of both programs stands with the old one; candidates are added up."""
+    arguments = ["backtest", files["old.tide"], files["new.tide"], files["temp.csv"], "--show", "0", "--stats"]
+    said = []
+    for more in ([], ["--set", "LIMIT=4,5"]):
+        assert main([*arguments, *more]) == 0
+        said.append([line.removeprefix("tidelog: ") for line in capfd.readouterr().err.splitlines()])
+    for lines in said:
+        assert lines[0] == "facts: 5 accepted; 0 rejected in all"
+        first = next(number for number, line in enumerate(lines) if line.startswith("other steps of the new one: "))
+        assert {line.split()[-1] for line in lines if line.startswith("step ")} == {"seconds"}
+        assert [line.split()[0] for line in lines[first + 1 :]] == ["step", "alarm.1", "alarm"]
+    received = [[line.split()[2] for line in lines if line.startswith("alarm ")] for lines in said]
+    assert received[0] == ["4", "2"]
+    assert received[1] == ["4", "3"]
+    assert main([*arguments[:2], files["old.tide"], *arguments[3:]]) == 0
+    assert "the new program has no other steps" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -103,6 +103,25 @@ def test_statistics_count_the_same_facts(
     assert "200 accepted" in facts[0][0]
 
 
+def test_statistics_tell_what_each_step_took(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In columns alone, and of what is recursive, too; rows received and sent are those of the steps."""
+    text = "timeline integer. input e(a: integer, b: integer). r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). output r."
+    (tmp_path / "p.tide").write_text(text)
+    (tmp_path / "e.csv").write_text("time,a,b\n1,1,2\n1,2,3\n1,3,4\n")
+    columns, by_rows = _both(
+        ["run", str(tmp_path / "p.tide"), "--in", str(tmp_path / "e.csv"), "--stats"], capfd, monkeypatch
+    )
+    (header,) = [line.split() for line in columns[2] if line.startswith("tidelog: step ")]
+    steps = {line.split()[1]: dict(zip(header[2:], line.split()[2:], strict=True)) for line in columns[2] if " 0.0" in line}
+    assert not any("seconds" in line for line in by_rows[2])
+    assert header[-1] == "seconds"
+    assert sum(float(step["seconds"]) for step in steps.values()) > 0
+    assert steps["r"]["sent"] == "6"
+    assert sum(int(step["received"]) for step in steps.values()) >= 9
+
+
 def test_a_recursion_through_time_goes_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far one without an end is followed behind the last fact is what rows say."""
     monkeypatch.setattr(histories, "LEAST", 0)

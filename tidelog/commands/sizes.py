@@ -18,6 +18,16 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(f"expected {error}, got `{text}`") from None
 
 
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """Add `--memory`, of what goes over histories in columns."""
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="end with an error where a history in columns takes more, such as `2GB` (default: a quarter of the machine's)",
+    )
+
+
 def age_or_size(text: str) -> Keep:
     """For how long something is kept (`7d`), or up to how many bytes (`500MB`); ArgumentTypeError for anything else."""
     match = re.fullmatch(r"([0-9]{1,9})(ms|s|min|h|d)", text)

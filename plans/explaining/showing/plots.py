@@ -51,13 +51,26 @@ def plot(
     return Picture(draw(timeline_of(records, schema, choice, thresholds_of(program)), width=width, theme=theme))
 
 
-def _choice(schema: Schema, predicates: Sequence[str] | None, order: Sequence[str], options: PlotOptions) -> Choice:
+def in_shown_order(names: Iterable[str], program: Program) -> list[str]:
+    """Predicates in the order in which they are drawn: that of the program, the others behind them."""
+    place = {name: i for i, name in enumerate(shown_order(program))}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+
+
+def encoded_ends(schema: Schema, options: PlotOptions) -> tuple[int | None, int | None]:
+    """When a picture begins and ends, encoded, where it is told; DataError for what is no time, ValueError for no length."""
     times = TimeReader(schema.timeline)
-    begin, end, rows = options.get("begin"), options.get("end"), options.get("rows", MOST_ROWS)
+    begin, end = options.get("begin"), options.get("end")
     first = None if begin is None else times.point(begin)
     last = None if end is None else times.last(end)
     if first is not None and last is not None and first >= last:
         raise ValueError(f"a picture begins before it ends, got {begin} to {end}")
+    return first, last
+
+
+def _choice(schema: Schema, predicates: Sequence[str] | None, order: Sequence[str], options: PlotOptions) -> Choice:
+    first, last = encoded_ends(schema, options)
+    rows = options.get("rows", MOST_ROWS)
     if rows < 1:
         raise ValueError(f"a picture has a row or more of each predicate, got {rows}")
     return Choice(predicates, order, first, last, rows, options.get("title", ""))

@@ -39,13 +39,16 @@ def timeline_of(
 ) -> Timeline:
     """The timeline of these facts."""
     facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
+    first, last = NEG if choice.begin is None else choice.begin, POS if choice.end is None else choice.end
     for predicate, row, lo, hi in records:
         if choice.predicates is None or predicate in facts:
-            facts.setdefault(predicate, []).append((row, lo, hi))
+            own = facts.setdefault(predicate, [])
+            if hi >= first and lo <= last:
+                own.append((row, lo, hi))
     if choice.predicates is None:
         place = {name: i for i, name in enumerate(choice.order)}
         facts = {name: facts[name] for name in sorted(facts, key=lambda name: (place.get(name, len(place)), name))}
-    clock = _Clock(schema.timeline)
+    clock = Clock(schema.timeline)
     begin, end = clock.range((fact for own in facts.values() for fact in own), choice)
     lanes: list[Lane] = []
     for tone, (predicate, own) in enumerate(facts.items()):
@@ -53,7 +56,7 @@ def timeline_of(
     return Timeline(lanes, begin, end, clock.is_date(begin), choice.title, clock.is_whole)
 
 
-class _Clock:
+class Clock:
     """Encoded times as floats: seconds since 1970 where a unit is declared, else the program's numbers."""
 
     def __init__(self, times: Times) -> None:
@@ -90,7 +93,7 @@ class _Clock:
 class _Lanes:
     """The lanes of one predicate, whose facts come in the order of their begins."""
 
-    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: _Clock, rows: int, tone: int) -> None:
+    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, rows: int, tone: int) -> None:
         self._predicate, self._facts, self._clock = predicate, facts, clock
         self._schema, self._rows, self._tone = schema, rows, tone
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ from tidelog.commands.batch.backtest_reports import json_report, sweep_report, t
 from tidelog.commands.batch.progress import Progress
 from tidelog.commands.batch.sweeping import Sweep, parse_sweep
 from tidelog.commands.numbers import whole
-from tidelog.commands.outcome import DONE, load_plan, show_diagnostics, write_out
+from tidelog.commands.outcome import DONE, load_plan, say, show_diagnostics, write_out
 from tidelog.commands.reasons.given_facts import DeadLetters
+from tidelog.commands.sizes import add_memory
+from tidelog.commands.streams.statistics import show_steps
 from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
@@ -27,7 +30,8 @@ from tidelog.runtime.ports.interfaces import Rejected
 if TYPE_CHECKING:
     from tidelog.operators.columns.batch import Batch
     from tidelog.operators.columns.pool import Pool
-    from tidelog.runtime.columns.backtest import Backtesting
+    from tidelog.operators.operator import OperatorStatistics
+    from tidelog.runtime.columns.backtest import Backtest, Backtesting
     from tidelog.runtime.frames.columns import Array, ColumnBatch
 
 SHOWN = 20
@@ -57,13 +61,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show", type=whole, default=SHOWN, metavar="N", help=f"show N intervals of each difference (default {SHOWN})"
     )
+    add_memory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to tell it (default text)")
+    parser.add_argument("--picture", metavar="FILE", help="draw what both tell, and where they differ, as SVG")
+    parser.add_argument("--stats", action="store_true", help="print what each step did and took, on standard error")
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run both programs over the history, and print how what they tell differs."""
+    if options.picture is not None and options.sets:
+        raise SpecError("--picture: a picture is of two programs: leave `--set` out")
     specs = _specs(options)
     old, sweep = load_plan(options.old), parse_sweep(options.sets)
     news = list(_candidates(options.new, sweep))
@@ -72,15 +81,26 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         told, labels, letters = _told(options, [old, *news], specs, progress)
     letters.close()
+    if options.stats:
+        _show_statistics(told, [old, *news], letters)
     times = TimeFormatter(old.timeline, options.iso)
     flap = _flap(options, old.timeline)
     if sweep is None:
         found = told.compare(1, labels, flap)
+        if options.picture is not None:
+            _draw(found, options.picture)
         write_out(json_report(found, times) if options.format == "json" else text_report(found, times, options.show))
         return DONE
     compared = [told.compare(number, labels, flap) for number in range(1, len(news) + 1)]
     write_out(sweep_report(sweep, compared, times, options.format))
     return DONE
+
+
+def _draw(found: Backtest, path: str) -> None:
+    try:
+        found.plot().save(path)
+    except OSError as error:
+        raise SpecError(f"cannot write `{path}`: {os.strerror(error.errno or 0)}") from error
 
 
 def _specs(options: argparse.Namespace) -> list[Spec]:
@@ -107,6 +127,7 @@ def _told(
     from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only a backtest needs NumPy
     from tidelog.operators.columns.pool import Pool  # noqa: PLC0415 - as above
     from tidelog.runtime.columns.backtest import Backtesting, shared_schema  # noqa: PLC0415 - as above
+    from tidelog.runtime.columns.memory import Memory, usual_memory  # noqa: PLC0415 - as above
     from tidelog.runtime.columns.stretches import LONG_STRETCH, STRETCH, Stretches, blocks_of  # noqa: PLC0415 - as above
 
     schema, pool, letters = shared_schema(plans[0], plans[1]), Pool(), DeadLetters()
@@ -114,17 +135,21 @@ def _told(
     start = None if options.start is None else _time("--start", options.start, reader.point)
     lateness = _time("--lateness", options.lateness, reader.duration)
     labels = {} if options.labels is None else _labels(options.labels, plans, schema, pool)
-    told = Backtesting(plans, pool, start)
-    rows = LONG_STRETCH if len(plans) > 2 else STRETCH
+    memory = Memory(options.memory or usual_memory())
+    told = Backtesting(plans, pool, start, memory)
+    rows = memory.rows(schema, LONG_STRETCH if len(plans) > 2 else STRETCH)
     progress.expect(spec.path for spec in specs)
 
     def rows_of(spec: Spec) -> Iterator[ColumnBatch]:
-        for batch in open_history(spec, schema, pool, rows=rows):
+        for batch in open_history(spec, schema, pool, rows=rows, on_read=progress.note):
+            if batch.rejected:
+                progress.clear()
             for rejected in batch.rejected:
                 letters(rejected)
             yield batch
 
     def refuse(batch: ColumnBatch, places: Array, earliest: Array) -> None:
+        progress.clear()
         for place, least in zip(places.tolist(), earliest.tolist(), strict=True):
             reason = f"late: what begins before {schema.timeline.format_point(least)} can no longer come"
             letters(Rejected(batch.place(place), reason, b""))
@@ -139,9 +164,23 @@ def _told(
         follows_time=any(plan.follows_time for plan in plans),
     )
     for stretch in stretches:
+        told.count(stretches.held())
         told.take(stretch)
         progress.rows(told.rows)
     return told, labels, letters
+
+
+def _show_statistics(told: Backtesting, plans: Sequence[Plan], letters: DeadLetters) -> None:
+    """The steps of each program; of candidates, what all of them did together."""
+    say(f"facts: {told.rows} accepted; {letters.number} rejected in all")
+    say(f"steps of the old program, and what the new one shares with it: {plans[0].name}")
+    show_steps(told.statistics(0), plans[0].timeline)
+    steps: dict[str, OperatorStatistics] = {}
+    for number in range(1, len(plans)):
+        for name, step in told.statistics(number).items():
+            steps[name] = steps[name].plus(step) if name in steps else step
+    say(f"other steps of the new one: {plans[1].name}" if steps else "the new program has no other steps")
+    show_steps(steps, plans[0].timeline)
 
 
 def _time(name: str, text: str, read: Callable[[str], int]) -> int:

@@ -8,10 +8,13 @@ import sys
 import time
 from collections.abc import Iterable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from tidelog.commands.outcome import count
 from tidelog.commands.streams.progress import bar
-from tidelog.runtime.batch.materialisation import Materialisation
+
+if TYPE_CHECKING:
+    from tidelog.runtime.batch.materialisation import Materialisation
 
 _INTERVAL = 0.25
 _WIDTH = 60
@@ -47,11 +50,20 @@ class Progress:
         if self._is_due():
             self._draw(bar(self._done, self._size) if self._size else f"{self._done >> 10} KiB read")
 
+    def note(self, number: int) -> None:
+        """So many more bytes have been read, which `rows` shows."""
+        self._done += number
+
     def rows(self, number: int) -> None:
         """So many rows have been taken so far."""
-        if self._is_due():
-            rate = number / max(time.monotonic() - self._begin, 1e-9)
-            self._draw(f"{number:,} rows, {rate:,.0f} a second")
+        if not self._is_due():
+            return
+        passed = max(time.monotonic() - self._begin, 1e-9)
+        told = f"{number:,} rows, {number / passed:,.0f} a second"
+        if 0 < self._done <= self._size:
+            left = passed * (self._size - self._done) / self._done
+            told = f"{self._done / self._size:.0%}, {told}, {_left(left)} left"
+        self._draw(told)
 
     def round(self, done: Materialisation) -> None:
         """A round of this materialisation begins."""
@@ -81,6 +93,17 @@ class Progress:
         self._is_drawn = True  # first: a signal may come while it is being written
         sys.stderr.write(f"\r{text:<{_WIDTH}}" if text else "\r" + " " * _WIDTH + "\r")
         sys.stderr.flush()
+
+
+def _left(seconds: float) -> str:
+    """Time that is left, as people read it.
+
+    >>> _left(7.2), _left(600), _left(10_000)
+    ('7 s', '10 min', '2.8 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _size(path: str) -> int | None:

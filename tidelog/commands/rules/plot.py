@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from operator import itemgetter
 
 from tidelog.commands.batch.facts import add_batch_arguments, go_on, load, load_batch_plan, parse_facts, say_inconsistent
@@ -12,6 +13,7 @@ from tidelog.commands.batch.progress import Progress
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics, write_out
 from tidelog.commands.reasons.given_facts import DeadLetters
+from tidelog.commands.rules.plot_columns import OnlyByRowsError, Seen, plan_in_columns
 from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
@@ -19,7 +21,7 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import DataError, ProgramError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.plans.explaining.showing.plots import PlotOptions, plot
+from tidelog.plans.explaining.showing.plots import PlotOptions, encoded_ends, in_shown_order, plot
 from tidelog.plans.explaining.showing.timelines import MOST_ROWS
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.timeline import WIDTH
@@ -60,6 +62,9 @@ def run(options: argparse.Namespace) -> int:
         plan = load_batch_plan(options.program)
     except ProgramError as error:
         return _run_as_stream(options, specs, error)
+    if options.until is None and (columns := plan_in_columns(options.program, specs)) is not None:
+        with suppress(OnlyByRowsError):
+            return _run_in_columns(options, columns, specs)
     with Progress() as progress:
         letters = DeadLetters()
         loader = load(plan, plan.timeline, specs, progress, on_rejected=letters)
@@ -73,6 +78,22 @@ def run(options: argparse.Namespace) -> int:
         return DONE
     say_inconsistent(done.violation(), TimeFormatter(done.plan.timeline))
     return BAD
+
+
+def _run_in_columns(options: argparse.Namespace, plan: Plan, specs: Sequence[Spec]) -> int:
+    """The same over many facts, of which only those become rows that the picture shows."""
+    with Progress() as progress:
+        progress.expect(spec.path for spec in specs)
+        seen = Seen(plan, options.max_state)
+        seen.read(specs, progress)
+
+    def draw(predicates: Sequence[str] | None, how: PlotOptions) -> Picture:
+        begin, end = encoded_ends(plan.schema, how)
+        names, records = seen.records(begin, end)
+        return plot(records, plan.schema, plan.program, predicates or in_shown_order(names, plan.program), **how)
+
+    _write(options, draw, plan)
+    return DONE
 
 
 def _run_as_stream(options: argparse.Namespace, specs: Sequence[Spec], error: ProgramError) -> int:

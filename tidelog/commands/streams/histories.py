@@ -10,13 +10,17 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tidelog.commands.batch.progress import Progress
 from tidelog.connectors.files.folders import parse_sources
 from tidelog.connectors.spec import Spec, parse_spec
 from tidelog.plans.analysis.physical.in_columns import refused
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import Sink
 
 if TYPE_CHECKING:
     from tidelog.runtime.running.history import HistoryRunner
+    from tidelog.runtime.running.settings import RunSettings
+    from tidelog.runtime.sessions.settings import Settings
 
 LEAST = 4 << 20
 """Files of fewer bytes together are read row by row: to load NumPy takes longer."""
@@ -38,11 +42,23 @@ def history_maker(plan: Plan, options: argparse.Namespace, sinks: Sequence[str])
         return None
     if find_spec("numpy") is None or find_spec("pyarrow") is None:
         return None
-    from tidelog.connectors.files.history_files import open_history  # noqa: PLC0415 - only histories need NumPy
+    from tidelog.connectors.files.history_files import BLOCK_ROWS, open_history  # noqa: PLC0415 - only histories need NumPy
+    from tidelog.runtime.columns.memory import Memory, usual_memory  # noqa: PLC0415 - as above
     from tidelog.runtime.running.history import HistoryRunner  # noqa: PLC0415 - as above
 
-    histories = [partial(open_history, spec, plan.schema, max_line=options.max_line) for spec in specs]
-    return lambda plan, _, *others: HistoryRunner(plan, histories, *others)
+    memory = Memory(options.memory or usual_memory())
+    rows = memory.rows(plan.schema, BLOCK_ROWS)
+    progress = Progress()
+    progress.expect(spec.path for spec in specs)
+    histories = [
+        partial(open_history, spec, plan.schema, rows=rows, max_line=options.max_line, on_read=progress.note)
+        for spec in specs
+    ]
+
+    def make(plan: Plan, _: Sequence[object], sinks: Sequence[Sink], settings: Settings, run: RunSettings) -> HistoryRunner:
+        return HistoryRunner(plan, histories, sinks, settings, run, memory, progress)
+
+    return make
 
 
 def _is_history(spec: Spec) -> bool:

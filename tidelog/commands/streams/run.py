@@ -6,6 +6,7 @@ import argparse
 
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import load_plan
+from tidelog.commands.sizes import add_memory
 from tidelog.commands.streams.histories import history_maker
 from tidelog.commands.streams.http import add_http_options
 from tidelog.commands.streams.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
@@ -47,6 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="take back facts that were accepted (`retract p(a)@3`), and answers with them; needs `--state`, `--keep` and "
         "`--emit changes`",
     )
+    add_memory(parser)
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     add_http_options(parser)

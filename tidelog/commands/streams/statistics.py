@@ -31,7 +31,7 @@ def show_statistics(engine: Runner | HistoryRunner) -> None:
     say(f"facts: {facts}; {engine.rejected} rejected in all")
     if len(statistics.sources) > 1 or any(set(source.parts) - {None} for source in statistics.sources.values()):
         _show_sources(engine, statistics.sources)
-    _show_steps(engine, statistics.steps)
+    show_steps(statistics.steps, engine.plan.timeline)
     for name, asked in statistics.questions.items():
         done = f"{count(asked.received, 'fact')} received, {count(asked.told, 'answer line')}"
         stored = f"{count(asked.open, 'partial answer')}, {count(asked.facts, 'fact')}, {count(asked.answers, 'answer')}"
@@ -64,12 +64,14 @@ def _slowest(source: SourceStatistics) -> list[tuple[Value, PartStatistics]]:
     return sorted(parts, key=lambda item: item[1].watermark)[:_PARTS_SHOWN]
 
 
-def _show_steps(engine: Runner | HistoryRunner, steps: Mapping[str, OperatorStatistics]) -> None:
-    """A table with a row for each step; nothing where nothing is derived."""
+def show_steps(steps: Mapping[str, OperatorStatistics], timeline: Timeline) -> None:
+    """A table with a row for each step, with what it took where that was measured; nothing where nothing is derived."""
     if not steps:
         return
     columns = ("evaluated", "received", "sent", "stored", "failed", "dropped", "spared")
-    say(f"{'step':<32}" + "".join(f" {column:>10}" for column in columns) + f" {'asleep':>12}")
+    is_measured = any(step.seconds for step in steps.values())
+    header = f"{'step':<32}" + "".join(f" {column:>10}" for column in columns) + f" {'asleep':>12}"
+    say(f"{header} {'seconds':>10}" if is_measured else header)
     for name, step in steps.items():
         counts = (
             step.evaluations,
@@ -80,5 +82,6 @@ def _show_steps(engine: Runner | HistoryRunner, steps: Mapping[str, OperatorStat
             step.dropped,
             step.spared,
         )
-        slept = format_time(decode_distance(step.slept, engine.plan.timeline))
-        say(f"{name:<32}" + "".join(f" {number:>10}" for number in counts) + f" {slept:>12}")
+        slept = format_time(decode_distance(step.slept, timeline))
+        line = f"{name:<32}" + "".join(f" {number:>10}" for number in counts) + f" {slept:>12}"
+        say(f"{line} {step.seconds:>10.3f}" if is_measured else line)
