@@ -49,9 +49,11 @@ class Batch:
             early = self.lo <= last
             return self.take(early), self.take(~early)
         at = int(np.searchsorted(self.lo, last, "right"))
-        return self._cut(slice(at)), self._cut(slice(at, None))
+        return self.part(0, at), self.part(at, len(self))
 
-    def _cut(self, places: slice) -> Batch:
+    def part(self, begin: int, end: int) -> Batch:
+        """The rows from one place on, and before another."""
+        places = slice(begin, end)
         lo = self.lo[places]
         columns = tuple(column[places] for column in self.columns)
         return Batch(columns, lo, lo if self.hi is self.lo else self.hi[places], self.is_tidy)

@@ -37,6 +37,10 @@ class Kernel(ABC):
     def kept(self) -> int:
         """How many rows are kept for later."""
 
+    def remains(self) -> Sequence[Batch]:
+        """What is kept of the input, as rows of each port: all behind the frontier follows from it, and what comes later."""
+        return [empty(width) for width in self.widths]
+
     def told(self, found: Batch, frontier: int) -> tuple[Batch, Batch]:
         """What of some coverage is told now that the frontier moves to this one, and what lies beyond it."""
         if frontier <= NEG:
@@ -59,7 +63,7 @@ class Pointwise(Kernel):
 
     def __init__(self, widths: Sequence[int], width: int, pool: Pool) -> None:
         super().__init__(widths, width, pool)
-        self._beyond = empty(width)
+        self.beyond = empty(width)
 
     @abstractmethod
     def give(self, port: int, batch: Batch) -> Batch:
@@ -67,13 +71,13 @@ class Pointwise(Kernel):
 
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
         given = [self.give(port, batch) for port, batch in enumerate(fresh) if len(batch)]
-        found = joined([self._beyond, *given], self.width, self.pool)
+        found = joined([self.beyond, *given], self.width, self.pool)
         out, beyond = self.told(found, frontier)
-        self._beyond = beyond.tidied(self.pool)
+        self.beyond = beyond.tidied(self.pool)
         return out
 
     def kept(self) -> int:
-        return len(self._beyond)
+        return len(self.beyond)
 
 
 class Windowed(Kernel):
@@ -115,3 +119,6 @@ class Windowed(Kernel):
 
     def kept(self) -> int:
         return sum(map(len, self._held))
+
+    def remains(self) -> Sequence[Batch]:
+        return self._held

@@ -37,6 +37,10 @@ class Telling(ABC):
         """Facts have come at these time points, and none comes any more at or before the watermark."""
         return []
 
+    def hand_over(self, predicate: str, frontier: int, inner: Emission) -> None:
+        """Let the emission of a stream that goes on know what has been told of an output, and what is open of it."""
+        inner.receive(predicate, (), frontier)
+
 
 class AsIntervals(Telling):
     """At once, in the order of their begins."""
@@ -73,6 +77,10 @@ class AsFinal(Telling):
         order = order[stable_order(runs.hi[order])]
         return put_in_final_order(_records(predicate, runs.take(order), self._pool))
 
+    def hand_over(self, predicate: str, frontier: int, inner: Emission) -> None:
+        open_ = self._open.get(predicate)
+        inner.receive(predicate, [] if open_ is None else open_.facts(self._pool), frontier)
+
     def finish(self) -> list[Record]:
         names = list(self._open)
         return [record for name in names for record in self.receive(name, empty(self._open[name].width), POS)]
@@ -96,9 +104,15 @@ class AsEmitted(Telling):
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         return self._emission.arrive(points, watermark)
 
+    def hand_over(self, predicate: str, frontier: int, inner: Emission) -> None:
+        """It knows."""
 
-def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool) -> Telling:
-    """What tells of these outputs in the form of a mode; ValueError where there is none."""
+
+def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool, inner: Emission | None = None) -> Telling:
+    """What tells of these outputs in the form of a mode; ValueError where there is none.
+
+    What goes row by row goes to the `inner` emission of a stream that goes on, if one does.
+    """
     check_mode(mode)
     match mode:
         case "intervals":
@@ -106,7 +120,7 @@ def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool) -> Telling:
         case "final":
             return AsFinal(pool)
         case _:
-            return AsEmitted(emission(mode, outputs), pool)
+            return AsEmitted(inner or emission(mode, outputs), pool)
 
 
 def _records(predicate: str, batch: Batch, pool: Pool) -> list[Record]:

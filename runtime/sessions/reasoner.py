@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.horizons.absences import absences
@@ -12,14 +12,14 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.data.saved import seal, taking, unseal
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.data.uncollected import uncollected
-from tidelog.plans.diagnostics.errors import MethodError, SnapshotError, StateError
+from tidelog.plans.diagnostics.errors import MethodError, OperatorError, SnapshotError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.intake.watermarks import Watermarks
-from tidelog.runtime.network.graph import Hear, Port
+from tidelog.runtime.network.graph import Graph, Hear, Port
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.memory import Memory
 
 _SNAPSHOT_VERSION = 15
+
+
+class History(Protocol):
+    """Facts that lie there as a whole, with which a stream begins: `runtime/columns/handover.py`."""
+
+    def go_through(self, graph: Graph, outlet: Outlet, bound: StateBound) -> dict[str, Any]:
+        """Tell the outlet what follows for sure; returns what a network goes on from."""
+
+    def enter(self, intake: Intake, source: str) -> None:
+        """Let the intake know that these facts have gone by."""
 
 
 class Reasoner:
@@ -63,6 +73,31 @@ class Reasoner:
     def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
         self._intake.given_start = start
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing was handed in as yet, of one source alone, and nobody wants to know more than what follows."""
+        is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
+        is_plain = len(self.watermarks.sources) == 1 and self.settings.max_ahead is None and not is_followed
+        graph = self._network.graph
+        return is_plain and self._intake.is_fresh and not (self._network.has_begun or graph.hearing)
+
+    def begin_with(self, source: str, history: History) -> bool:
+        """Let a history go by in place of facts, where the reasoner is fresh, and go on from there.
+
+        False, and nothing done, where an operator fails, or too much is held: who goes row by row says at which fact.
+        """
+        blank = self._outlet.snapshot()
+        try:
+            state = history.go_through(self._network.graph, self._outlet, self._bound)
+        except (OperatorError, StateError, NoRoomError):
+            self._outlet.restore(blank)
+            self._bound.count()
+            return False
+        history.enter(self._intake, source)
+        self._network.restore(state)
+        self._bound.count()
+        return True
 
     def open(self, source: str) -> None:
         """A further source has come: it holds back the others from now on, and is forgotten once it has ended."""

@@ -12,7 +12,7 @@ from tidelog.plans.data.facts import Record, Schema, ValueLike
 from tidelog.plans.data.records import RecordMaker, make_record, plain_records
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.data.times import TimeLike, TimeReader
-from tidelog.plans.diagnostics.errors import LateError
+from tidelog.plans.diagnostics.errors import ConnectorError, LateError
 from tidelog.plans.explaining.showing.answers import A, Answers
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer, Status
@@ -24,7 +24,7 @@ from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import SOURCE, SessionOptions, Settings
 
 if TYPE_CHECKING:
-    from tidelog.runtime.frames.pushing import OnRejected
+    from tidelog.runtime.frames.pushing import Frame, OnRejected
     from tidelog.runtime.why.absent.why_not import WhyNot
     from tidelog.runtime.why.explain import Reason
 
@@ -152,7 +152,8 @@ class Session(Reasoner, Generic[A]):
         from tidelog.runtime.frames.pushing import push_frames  # noqa: PLC0415 - only who has frames needs pyarrow
 
         self._check_open()
-        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected)
+        begin = self._begin_with if self.is_fresh else None
+        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected, begin)
 
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
@@ -222,6 +223,16 @@ class Session(Reasoner, Generic[A]):
         return found
 
     # --- inside ---------------------------------------------------------------------------------------------------------
+
+    def _begin_with(self, frames: Sequence[Frame]) -> bool:
+        """Let large frames go through the plan in columns; False, and nothing done, where they have to go row by row."""
+        try:
+            from tidelog.runtime.columns.handover import history_of  # noqa: PLC0415 - only who has large frames needs NumPy
+        except ConnectorError:
+            return False
+        encoded = self.settings.encoded(self.plan.timeline)
+        history = history_of(self.plan, frames, self.settings, encoded.lateness, self.intake.given_start)
+        return history is not None and self.begin_with(self._source, history)
 
     def _check_open(self) -> None:
         if self._intake.watermarks.watermark >= POS:
