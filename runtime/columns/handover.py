@@ -7,13 +7,11 @@ passed on. So the session goes on as if it had been given each row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tidelog.operators.columns.arrays import np
 from tidelog.operators.columns.batch import Batch
 from tidelog.operators.columns.kernel import Pointwise
-from tidelog.operators.columns.pool import Pool
 from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.joins.join import Join
 from tidelog.operators.metric.dilate import Dilate
@@ -23,113 +21,20 @@ from tidelog.operators.standing.told import DistinctPieces
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.notices import Notices
 from tidelog.operators.windows.move import Move
-from tidelog.plans.analysis.physical.in_columns import begins_row_by_row
 from tidelog.plans.analysis.physical.lookups import kept_columns
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.guards import Prospects
-from tidelog.plans.plan.plan import JoinShape, Plan, Step
+from tidelog.plans.plan.plan import JoinShape, Step
 from tidelog.plans.tree.syntax import Variable
 from tidelog.runtime.columns.history import ColumnCourse
-from tidelog.runtime.columns.stretches import STRETCH
-from tidelog.runtime.frames.columns import ColumnReader
-from tidelog.runtime.frames.pushing import Frame
-from tidelog.runtime.intake.intake import Intake
 from tidelog.runtime.network.deploy import build_operator
 from tidelog.runtime.network.graph import Graph
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.prospects import Watch
-from tidelog.runtime.network.state_bound import StateBound
-from tidelog.runtime.sessions.settings import Settings
 
 Said = tuple[int, Sequence[Fact], Notices | None]
 """What a port is told: its number, facts, and notices."""
-
-
-def history_of(
-    plan: Plan, frames: Sequence[Frame], settings: Settings, lateness: int, start: int | None
-) -> FrameHistory | None:
-    """Frames as a history with which a session can begin; None where they have to go row by row.
-
-    That is where a row is no fact, whose place among the others decides what is told of it; and where none has a begin, or
-    it is not yet known by the last when the stream has started.
-    """
-    if begins_row_by_row(plan) is not None:
-        return None
-    pool = Pool()
-    batches: dict[str, Batch] = {}
-    for frame in frames:
-        reader = ColumnReader(plan.schema, frame.predicate, frame.layout, pool)
-        found = reader.read(frame.table, frame.predicate, range(len(frame)))
-        if found.rejected:
-            return None
-        lo = found.rows.lo
-        is_ordered = bool((lo[1:] >= lo[:-1]).all())
-        batches[frame.predicate] = found.rows if is_ordered else found.rows.take(np.argsort(lo, kind="stable"))
-    history = FrameHistory(plan, batches, pool, settings, lateness, start)
-    return history if history.starts() else None
-
-
-class FrameHistory:
-    """The facts of frames, by predicate in the order of their begins."""
-
-    def __init__(
-        self, plan: Plan, batches: Mapping[str, Batch], pool: Pool, settings: Settings, lateness: int, start: int | None
-    ) -> None:
-        self._plan = plan
-        self._batches = {name: batch for name, batch in batches.items() if len(batch)}
-        self._pool = pool
-        self._settings = settings
-        self._behind = lateness + 1
-        self._start = start
-        self._gap = 0 if plan.timeline.is_integer else 1
-        self._latest = max((int(batch.lo[-1]) for batch in self._batches.values()), default=NEG)
-
-    def _promise(self, lo: int) -> int:
-        """How far time has come with a fact that begins then."""
-        return max(NEG, lo - (lo & self._gap) - self._behind)
-
-    def starts(self) -> bool:
-        """Whether the start of the stream is known by the last fact."""
-        if self._latest <= NEG:
-            return False
-        first = min(int(batch.lo[0]) for batch in self._batches.values())
-        return self._start is not None or first <= self._promise(self._latest) + 1
-
-    def go_through(self, graph: Graph, outlet: Outlet, bound: StateBound) -> dict[str, Any]:
-        """Tell the outlet what follows for sure; returns what a network goes on from."""
-        settings = self._settings
-        course = ColumnCourse(self._plan, self._pool, emit=settings.emit, start=self._start, inner=outlet.emission)
-        for fresh, watermark in self._stretches():
-            told = course.tell(fresh, watermark)
-            outlet.answers += told
-            course.check_room(settings.max_state)
-            bound.moved(len(told))
-        for name in self._plan.outputs:
-            course.telling.hand_over(name, course.reached(name), outlet.emission)
-        wanted = self._plan.prospects if settings.prospects else Prospects()
-        watch = Watch(wanted)
-        until = {name: int(batch.hi.max()) for name, batch in self._batches.items()}
-        watch.let_by(course.watermark, self._latest - (self._latest & self._gap), course.start, until)
-        return Handover(course, graph, outlet, wanted).state(watch)
-
-    def _stretches(self) -> Iterator[tuple[dict[str, Batch], int]]:
-        """What begins by some times, each with how far time has come with it."""
-        begins = np.sort(np.concatenate([batch.lo for batch in self._batches.values()]))
-        before = dict.fromkeys(self._batches, 0)
-        for last in np.unique(np.append(begins[STRETCH - 1 :: STRETCH], begins[-1])).tolist():
-            fresh: dict[str, Batch] = {}
-            for name, batch in self._batches.items():
-                begin, before[name] = before[name], int(np.searchsorted(batch.lo, last, "right"))
-                if begin < before[name]:
-                    fresh[name] = batch.part(begin, before[name])
-            yield fresh, self._promise(last)
-
-    def enter(self, intake: Intake, source: str) -> None:
-        """Let the intake know that these facts have gone by."""
-        name, batch = min(self._batches.items(), key=lambda item: int(item[1].lo[0]))
-        first = (name, *batch.part(0, 1).facts(self._pool)[0])
-        intake.let_by(source, first, {name: len(batch) for name, batch in self._batches.items()}, self._latest)
 
 
 class Handover:
@@ -145,7 +50,12 @@ class Handover:
 
     def state(self, watch: Watch) -> dict[str, Any]:
         """What the network goes on from, as its `snapshot` has it; a watch has seen the facts."""
-        operators = {step.id: self._hand_over(step) for step in self._plan.steps}
+        operators: dict[str, dict[str, Any]] = {}
+        for step in self._plan.steps:
+            try:
+                operators[step.id] = self._hand_over(step)
+            except Exception as error:
+                raise self._graph.failure(step.id, (), error) from error
         graph: dict[str, Any] = {"operators": operators, "loops": [], "prospects": watch.snapshot(), "arrangements": {}}
         known = NEG if self._course.start is None else POS
         return {"graph": graph, "watermark": self._course.watermark, "start": known}

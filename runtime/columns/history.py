@@ -27,7 +27,6 @@ from tidelog.runtime.columns.island import Island
 from tidelog.runtime.columns.rounds import Rounds
 from tidelog.runtime.columns.rows import RowCourse
 from tidelog.runtime.columns.telling import telling
-from tidelog.runtime.emission.emission import Emission
 from tidelog.runtime.emission.violations import Violation, Violations
 from tidelog.runtime.ports.interfaces import EmitMode
 
@@ -69,7 +68,7 @@ class Shared:
 class ColumnCourse(Course):
     """Deploys a plan over columns; ValueError where it is `refused`.
 
-    Plans that go over the same history may have `shared` steps. A session that goes on behind it has an `inner` emission.
+    Plans that go over the same history may have `shared` steps.
 
     What `advance` gives holds behind the last frontier of each output, and up to the one that follows from the watermark.
     """
@@ -82,7 +81,6 @@ class ColumnCourse(Course):
         emit: EmitMode = "intervals",
         start: int | None = None,
         shared: Shared | None = None,
-        inner: Emission | None = None,
     ) -> None:
         super().__init__(plan, pool)
         self._shared = shared
@@ -91,7 +89,7 @@ class ColumnCourse(Course):
         if refusal is not None:
             raise ValueError(refusal)
         self.watermark = NEG
-        self.telling = telling(emit, plan.outputs, pool, inner)
+        self.telling = telling(emit, plan.outputs, pool)
         self._order = _ORDERS.get(emit)
         self._violations = Violations(plan)
         self._violated: list[Violation] = []

@@ -6,12 +6,13 @@ What each form tells is what `runtime/emission` tells, in the same order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
 from tidelog.operators.columns.arrays import stable_order
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.stores.room import Room
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.runtime.emission.emission import Emission, put_in_final_order
@@ -37,9 +38,12 @@ class Telling(ABC):
         """Facts have come at these time points, and none comes any more at or before the watermark."""
         return []
 
-    def hand_over(self, predicate: str, frontier: int, inner: Emission) -> None:
-        """Let the emission of a stream that goes on know what has been told of an output, and what is open of it."""
-        inner.receive(predicate, (), frontier)
+    @abstractmethod
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        """Let the emission of a stream that goes on know what is open of the outputs, which are known so far."""
+
+    def limit(self, room: Room) -> None:  # noqa: B027 - no abstract method: most forms make about as much as they take
+        """There is so much room for answers."""
 
 
 class AsIntervals(Telling):
@@ -53,6 +57,10 @@ class AsIntervals(Telling):
             return []
         tidy = batch.tidied(self._pool)
         return _records(predicate, tidy.take(stable_order(tidy.lo)), self._pool)
+
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        for predicate, frontier in frontiers.items():
+            to.receive(predicate, (), frontier)
 
 
 class AsFinal(Telling):
@@ -77,9 +85,10 @@ class AsFinal(Telling):
         order = order[stable_order(runs.hi[order])]
         return put_in_final_order(_records(predicate, runs.take(order), self._pool))
 
-    def hand_over(self, predicate: str, frontier: int, inner: Emission) -> None:
-        open_ = self._open.get(predicate)
-        inner.receive(predicate, [] if open_ is None else open_.facts(self._pool), frontier)
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        for predicate, frontier in frontiers.items():
+            runs = self._open.get(predicate)
+            to.receive(predicate, [] if runs is None else runs.facts(self._pool), frontier)
 
     def finish(self) -> list[Record]:
         names = list(self._open)
@@ -104,15 +113,15 @@ class AsEmitted(Telling):
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         return self._emission.arrive(points, watermark)
 
-    def hand_over(self, predicate: str, frontier: int, inner: Emission) -> None:
-        """It knows."""
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        to.restore(self._emission.snapshot())
+
+    def limit(self, room: Room) -> None:
+        self._emission.room = room
 
 
-def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool, inner: Emission | None = None) -> Telling:
-    """What tells of these outputs in the form of a mode; ValueError where there is none.
-
-    What goes row by row goes to the `inner` emission of a stream that goes on, if one does.
-    """
+def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool) -> Telling:
+    """What tells of these outputs in the form of a mode; ValueError where there is none."""
     check_mode(mode)
     match mode:
         case "intervals":
@@ -120,7 +129,7 @@ def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool, inner: Emission 
         case "final":
             return AsFinal(pool)
         case _:
-            return AsEmitted(inner or emission(mode, outputs), pool)
+            return AsEmitted(emission(mode, outputs), pool)
 
 
 def _records(predicate: str, batch: Batch, pool: Pool) -> list[Record]:

@@ -21,7 +21,7 @@ OnRejected = Callable[[Sequence[Rejected]], None]
 
 Begin = Callable[[Sequence["Frame"]], bool]
 """Takes frames as a whole; returns whether it has."""
-LEAST = 20_000
+LEAST = 5_000
 """So many rows are worth more than it costs to go through a plan in columns, and to go on row by row."""
 
 _begin = itemgetter(2)

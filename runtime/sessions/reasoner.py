@@ -36,7 +36,7 @@ _SNAPSHOT_VERSION = 15
 
 
 class History(Protocol):
-    """Facts that lie there as a whole, with which a stream begins: `runtime/columns/handover.py`."""
+    """Facts that lie there as a whole, with which a stream begins: `runtime/columns/first_frames.py`."""
 
     def go_through(self, graph: Graph, outlet: Outlet, bound: StateBound) -> dict[str, Any]:
         """Tell the outlet what follows for sure; returns what a network goes on from."""
@@ -69,34 +69,38 @@ class Reasoner:
         self._told = 0
         self._memory = self._remembering(settings.remember) if settings.remember else None
         self._explains = settings.explain
+        self.begun_with: History | None = None
+        """The history with which the stream has begun, as long as nothing else has come."""
 
     def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
         self._intake.given_start = start
 
     @property
-    def is_fresh(self) -> bool:
-        """Whether nothing was handed in as yet, of one source alone, and nobody wants to know more than what follows."""
+    def is_beginning(self) -> bool:
+        """Whether nothing but a history was handed in as yet, by one source, and nobody asks for more than what follows."""
         is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
-        is_plain = len(self.watermarks.sources) == 1 and self.settings.max_ahead is None and not is_followed
-        graph = self._network.graph
-        return is_plain and self._intake.is_fresh and not (self._network.has_begun or graph.hearing)
+        if is_followed or len(self.watermarks.sources) > 1 or self.settings.max_ahead is not None:
+            return False
+        is_fresh = self._intake.is_fresh and not self._network.has_begun
+        return (is_fresh or self.begun_with is not None) and not self._network.graph.hearing
 
     def begin_with(self, source: str, history: History) -> bool:
-        """Let a history go by in place of facts, where the reasoner is fresh, and go on from there.
+        """Let a history go by in place of facts, where the stream `is_beginning`, or more of it, and go on from there.
 
         False, and nothing done, where an operator fails, or too much is held: who goes row by row says at which fact.
         """
-        blank = self._outlet.snapshot()
+        self.begun_with = None
+        twin = Reasoner(self.plan, self.settings)
+        twin._outlet.answers += self._outlet.answers
         try:
-            state = history.go_through(self._network.graph, self._outlet, self._bound)
+            twin._network.restore(history.go_through(twin._network.graph, twin._outlet, twin._bound))
+            twin._bound.count()
         except (OperatorError, StateError, NoRoomError):
-            self._outlet.restore(blank)
-            self._bound.count()
             return False
         history.enter(self._intake, source)
-        self._network.restore(state)
-        self._bound.count()
+        self.go_on_as(twin)
+        self.begun_with = history
         return True
 
     def open(self, source: str) -> None:
@@ -154,6 +158,7 @@ class Reasoner:
 
     def rest(self) -> None:
         """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
+        self.begun_with = None
         self._network.rest()
 
     def listen(self, step: str, hear: Hear | None) -> None:
@@ -305,6 +310,7 @@ class Reasoner:
         """
         twin._network.hear_as(self._network)
         self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self.begun_with = None
         self._inquiries, self._hypothetical, self._memory = twin._inquiries, twin._hypothetical, twin._memory
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
 
@@ -338,6 +344,7 @@ class Reasoner:
 
     def _deliver(self, delivery: Delivery) -> None:
         outlet, bound = self._outlet, self._bound
+        self.begun_with = None
         waiting = len(outlet.answers)
         if self._memory is not None:
             self._memory.take(delivery)
@@ -364,6 +371,7 @@ class Reasoner:
         intake, network = self._intake, self._network
         is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
         if not is_followed and intake.start_told and network.takes_one:
+            self.begun_with = None
             try:
                 return network.take_one(intake, source, record, moment)
             except (StateError, NoRoomError) as full:

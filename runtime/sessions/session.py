@@ -152,7 +152,7 @@ class Session(Reasoner, Generic[A]):
         from tidelog.runtime.frames.pushing import push_frames  # noqa: PLC0415 - only who has frames needs pyarrow
 
         self._check_open()
-        begin = self._begin_with if self.is_fresh else None
+        begin = self._begin_with if self.is_beginning else None
         push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected, begin)
 
     def advance(self, time: TimeLike) -> None:
@@ -227,12 +227,15 @@ class Session(Reasoner, Generic[A]):
     def _begin_with(self, frames: Sequence[Frame]) -> bool:
         """Let large frames go through the plan in columns; False, and nothing done, where they have to go row by row."""
         try:
-            from tidelog.runtime.columns.handover import history_of  # noqa: PLC0415 - only who has large frames needs NumPy
+            from tidelog.runtime.columns.first_frames import (  # noqa: PLC0415 - only who has large frames needs NumPy
+                FirstFrames,
+            )
         except ConnectorError:
             return False
-        encoded = self.settings.encoded(self.plan.timeline)
-        history = history_of(self.plan, frames, self.settings, encoded.lateness, self.intake.given_start)
-        return history is not None and self.begin_with(self._source, history)
+        history = self.begun_with
+        if not isinstance(history, FirstFrames):
+            history = FirstFrames(self.plan, self.settings, self.intake.given_start)
+        return history.read(frames) and self.begin_with(self._source, history)
 
     def _check_open(self) -> None:
         if self._intake.watermarks.watermark >= POS:

@@ -21,33 +21,38 @@ from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import lars_programs, lars_streams
 from oracle.programs import programs, shuffled_within, streams
 from tidelog import Session
-from tidelog.operators.columns.pool import Pool
 from tidelog.plans.analysis.physical.in_columns import begins_row_by_row
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.columns import handover
-from tidelog.runtime.columns.handover import FrameHistory
+from tidelog.runtime.columns import first_frames
+from tidelog.runtime.columns.first_frames import FirstFrames
 from tidelog.runtime.ports.interfaces import Batch, EmitMode
 from tidelog.runtime.sessions.settings import SOURCE
 
 MODES: list[EmitMode] = ["intervals", "final", "changes", "points"]
 
 
-def begin(session: Session, records: Sequence[Record], stretch: int) -> bool:
-    """Let facts go by as a history, in stretches of so many; returns whether they can."""
-    pool = Pool()
+def begin(session: Session, records: Sequence[Record], data: st.DataObject) -> list[Record]:
+    """Let facts go by as a history, cut into frames, in stretches of so many; returns the answers, and notes what is late.
+
+    The answers are pulled behind some of the frames.
+    """
     ordered = sorted(records, key=lambda record: record[2])
-    encoded = session.settings.encoded(session.plan.timeline)
-    history = FrameHistory(
-        session.plan, batches(ordered, pool), pool, session.settings, encoded.lateness, session.intake.given_start
-    )
-    if not history.starts():
-        return False
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(ordered)), max_size=3)) | {0, len(ordered)})
+    told: list[Record] = []
+    history = FirstFrames(session.plan, session.settings, session.intake.given_start)
+    assume(history.take(batches(ordered[cuts[0] : cuts[1]], history.pool)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handover, "STRETCH", stretch)
-        assert session.begin_with(SOURCE, history)
-    return True
+        patch.setattr(first_frames, "STRETCH", data.draw(st.integers(1, 20)))
+        for number, cut in enumerate(cuts[1:]):
+            if number:
+                assert session.is_beginning
+                assert history.take(batches(ordered[cuts[number] : cut], history.pool))
+            assert session.begin_with(SOURCE, history)
+            if data.draw(st.booleans()):
+                told += session.pull_records()
+    return told
 
 
 def go_on(session: Session, records: Sequence[Record]) -> list[Record]:
@@ -65,10 +70,10 @@ def law(plan: Plan, data: st.DataObject, first: Sequence[Record], rest: Sequence
     mode = data.draw(st.sampled_from(MODES))
     lateness = data.draw(st.sampled_from([0, 0, 0, 1, 3]))
     session, other = (Session(plan, emit=mode, lateness=lateness) for _ in range(2))
-    assume(begin(session, first, data.draw(st.integers(1, 20))))
-    told: list[Record] = []
+    told = begin(session, first, data)
     if data.draw(st.booleans()):
-        told, saved = session.pull_records(), session.snapshot()
+        told += session.pull_records()
+        saved = session.snapshot()
         session = Session(plan, emit=mode, lateness=lateness)
         session.restore(json.loads(json.dumps(saved)))
     told += go_on(session, rest)
@@ -91,7 +96,8 @@ def test_history_then_stream_is_the_stream(fragment: str, timeline: str, data: s
     assume(begins_row_by_row(plan) is None)
     facts = data.draw(shuffled_within(data.draw(streams(program)), Fraction(3)))
     records = records_of(plan, facts)
-    cut = data.draw(st.integers(1, max(1, len(records))))
+    assume(records)
+    cut = data.draw(st.integers(1, len(records)))
     law(plan, data, records[:cut], records[cut:])
 
 
@@ -105,10 +111,10 @@ def test_history_then_stream_is_what_the_oracle_says(fragment: str, timeline: st
     assume(begins_row_by_row(plan) is None)
     facts = data.draw(streams(program))
     records = records_of(plan, facts)
-    cut = data.draw(st.integers(1, max(1, len(records))))
+    assume(records)
+    cut = data.draw(st.integers(1, len(records)))
     session = Session(plan)
-    assume(begin(session, records[:cut], data.draw(st.integers(1, 20))))
-    found = go_on(session, records[cut:])
+    found = begin(session, records[:cut], data) + go_on(session, records[cut:])
     assert not differences(program, facts, found, until(program, facts)), show(program, facts)
 
 
@@ -119,7 +125,8 @@ def test_history_then_stream_is_the_stream_of_lars(form: str, data: st.DataObjec
     plan = compiled_lars(data.draw(lars_programs(LARS[form])))
     assume(begins_row_by_row(plan) is None)
     records = records_of(plan, data.draw(lars_streams()))
-    cut = data.draw(st.integers(1, max(1, len(records))))
+    assume(records)
+    cut = data.draw(st.integers(1, len(records)))
     law(plan, data, records[:cut], records[cut:])
 
 
@@ -132,10 +139,10 @@ def test_history_then_stream_is_what_the_oracle_says_of_lars(form: str, data: st
     assume(begins_row_by_row(plan) is None)
     facts = data.draw(lars_streams())
     records = records_of(plan, facts)
-    cut = data.draw(st.integers(1, max(1, len(records))))
+    assume(records)
+    cut = data.draw(st.integers(1, len(records)))
     session = Session(plan)
-    assume(begin(session, records[:cut], data.draw(st.integers(1, 20))))
-    compare(program, plan, facts, go_on(session, records[cut:]))
+    compare(program, plan, facts, begin(session, records[:cut], data) + go_on(session, records[cut:]))
 
 
 LASTING = {
@@ -147,7 +154,8 @@ LASTING = {
     "aggregates": "mean(R, A) :- A = avg(V) over temp(R, V) in [6] by R. most(N) :- N = count() over hot(R) in [9]. "
     "high(R) :- mean(R, A), A > 80. output mean, most, high.",
     "steps": "mean(R, A) :- A = avg(V) over temp(R, V) in [10 step 5] by R. "
-    "most(A) :- A = max(V) over temp(_, V) in [3 step 4]. rise(R) :- mean(R, A), temp(R, V), V > A. output mean, most, rise.",
+    "most(A) :- A = max(V) over temp(_, V) in [3 step 4]. rise(R) :- mean(R, A), temp(R, V), V > A. "
+    "output mean, most, rise.",
     "sums": "total(R, A) :- A = sum(V) over temp(R, V) in [4] by R. kinds(A) :- A = distinct(V) over temp(_, V) in [8]. "
     "mid(A) :- A = quantile(0.5,V) over temp(_, V) in [9]. spread(A) :- A = stddev(V) over temp(_, V) in [5 step 2]. "
     "many(R) :- total(R, A), A > 240, not door(R). output total, kinds, mid, spread, many.",
@@ -206,10 +214,8 @@ def test_where_an_operator_fails_rows_say_so() -> None:
     """Nothing of the history is told twice, or left."""
     plan = tidelog.compile("timeline integer. a(X, T) :- p(X)@T in [0]. b(X) :- p(X).")
     session = Session(plan)
-    pool = Pool()
-    history = FrameHistory(
-        plan, batches([("p", ("a",), 0, 0), ("p", ("b",), NEG, 9)], pool), pool, session.settings, 0, None
-    )
+    history = FirstFrames(plan, session.settings, 0)
+    assert history.take(batches([("p", ("a",), 0, 0), ("p", ("b",), NEG, 9)], history.pool))
     assert not session.begin_with(SOURCE, history)
-    assert session.is_fresh
+    assert session.is_beginning
     assert session.pull_records() == []

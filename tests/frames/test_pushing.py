@@ -107,6 +107,28 @@ def test_large_frames_go_in_columns_and_the_stream_goes_on(
     assert answers_of(session) == answers_of(one_by_one)
 
 
+def test_frames_that_follow_go_in_columns_until_a_fact_comes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Piece by piece, the answers pulled behind each; what comes behind the fact, or late, goes row by row."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.LEAST", 0)
+    rows = readings(90)
+    session, one_by_one = (tidelog.Session(tidelog.compile(PROGRAM), emit="final") for _ in range(2))
+    told = []
+    for begin in (0, 30, 60):
+        session.push_frame("temp", frame_of(rows[begin : begin + 30]))
+        assert session.begun_with is not None
+        told += session.pull()
+    with pytest.raises(LateError, match=r"temp.*late.* \(2 rows could not be used, this is the first\)"):
+        session.push_frame("temp", frame_of([("s1", 85, 3), ("s1", 85, 4), ("s1", 85, 90)]))
+    assert session.begun_with is None
+    for sensor, value, time in [*rows, ("s1", 85, 90)]:
+        one_by_one.push("temp", [sensor, value], time=time)
+    for each in (session, one_by_one):
+        each.push("temp", ["s2", 85], time=91)
+        each.push_frame("temp", frame_of([("s2", 85, 92), ("s0", 20, 94)]))
+    assert sorted([*map(str, told), *answers_of(session)]) == answers_of(one_by_one)
+    assert session.statistics().intake.accepted == one_by_one.statistics().intake.accepted
+
+
 def test_large_frames_with_bad_rows_say_so_as_small_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """They go row by row: the error names the first of them in the order of time, and all others count."""
     monkeypatch.setattr("tidelog.runtime.frames.pushing.LEAST", 0)
