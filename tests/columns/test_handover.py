@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import tidelog
 from columns.stretches import batches
 from columns.test_columns_equal_oracle import LARS
+from drawing import drawn
 from oracle.agreement import differences, records_of, runs_of
 from oracle.lars_programs import lars_programs, lars_streams
 from oracle.programs import programs, shuffled_within, streams
@@ -89,6 +91,7 @@ def law(plan: Plan, data: st.DataObject, first: Sequence[Record], rest: Sequence
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", list(FRAGMENTS))
 @given(data=st.data())
+@drawn(40)
 def test_history_then_stream_is_the_stream(fragment: str, timeline: str, data: st.DataObject) -> None:
     """Also behind a snapshot, and with facts in the stream that come late."""
     program = data.draw(programs(timeline, FRAGMENTS[fragment]))
@@ -104,6 +107,7 @@ def test_history_then_stream_is_the_stream(fragment: str, timeline: str, data: s
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @pytest.mark.parametrize("fragment", list(FRAGMENTS))
 @given(data=st.data())
+@drawn(40)
 def test_history_then_stream_is_what_the_oracle_says(fragment: str, timeline: str, data: st.DataObject) -> None:
     """Each fact and time is answered once, and rightly."""
     program = data.draw(programs(timeline, FRAGMENTS[fragment]))
@@ -120,6 +124,7 @@ def test_history_then_stream_is_what_the_oracle_says(fragment: str, timeline: st
 
 @pytest.mark.parametrize("form", LARS)
 @given(data=st.data())
+@drawn(40)
 def test_history_then_stream_is_the_stream_of_lars(form: str, data: st.DataObject) -> None:
     """Windows, held values, aggregates, times as values."""
     plan = compiled_lars(data.draw(lars_programs(LARS[form])))
@@ -132,6 +137,7 @@ def test_history_then_stream_is_the_stream_of_lars(form: str, data: st.DataObjec
 
 @pytest.mark.parametrize("form", LARS)
 @given(data=st.data())
+@drawn(40)
 def test_history_then_stream_is_what_the_oracle_says_of_lars(form: str, data: st.DataObject) -> None:
     """The same of windows, held values, aggregates, times as values."""
     program = data.draw(lars_programs(LARS[form]))
@@ -164,6 +170,13 @@ LASTING = {
     "calm(R) :- low(R, A), A > 79, not door(R). output low, early, late, off, calm.",
     "thresholds": "busy(R) :- N = count() over temp(R, _) in [6] by R, N >= 4. "
     "warm(R) :- S = sum(V) over temp(R, V) in [4] by R, S > 240. both(R) :- busy(R), not warm(R). output busy, warm, both.",
+    "counts of what lasts": "open(R) :- not hot(R) since door(R). number(N) :- N = count() over open(R) in [3]. "
+    "held(R, V) :- latest temp(R, V) by R in [inf]. kinds(A) :- A = distinct(V) over held(_, V) in [0]. "
+    "early(R, A) :- A = first(V) over held(R, V) in [6 step 2] by R. few(A) :- kinds(A), not door(a). "
+    "output number, kinds, early, few.",
+    "enough of what lasts": "open(R) :- not hot(R) since door(R). enough :- N = count() over open(R) in [3], N >= 3. "
+    "held(R, V) :- latest temp(R, V) by R in [inf]. high(R) :- S = sum(V) over held(R, V) in [4] by R, S > 330. "
+    "calm(R) :- high(R), not door(R). output enough, high, calm.",
     "held for a time": "held(R, V) :- latest temp(R, V) by R in [5]. low(R) :- held(R, V), V < 80, not door(R). "
     "output held, low.",
     "projection": "some :- temp(R, V), V > 80. lit(R) :- diamondminus[0,5] door(R), some. output some, lit.",
@@ -183,6 +196,7 @@ READINGS = st.lists(
 
 @pytest.mark.parametrize("name", LASTING)
 @given(data=st.data(), readings=READINGS)
+@drawn(40)
 def test_what_lasts_goes_on(name: str, data: st.DataObject, readings: list[tuple[int, int, str, int, int]]) -> None:
     """Latches, since, held values, aggregates: what is on where the history ends goes on, and ends as it would."""
     plan = tidelog.compile(HOT + LASTING[name])
@@ -219,3 +233,25 @@ def test_where_an_operator_fails_rows_say_so() -> None:
     assert not session.begin_with(SOURCE, history)
     assert session.is_beginning
     assert session.pull_records() == []
+
+
+def test_without_a_watermark_all_is_said_by_the_operators() -> None:
+    """Where facts may come as late as they like, kernels tell nothing."""
+    plan = tidelog.compile(HOT + LASTING["latch"])
+    records: list[Record] = [("door", ("a",), 1, 1), ("temp", ("a", 81), 4, 4), ("door", ("b",), 6, 7)]
+    session, other = (Session(plan, lateness=math.inf, start=0) for _ in range(2))
+    history = FirstFrames(plan, session.settings, session.intake.given_start)
+    assert history.take(batches(records, history.pool))
+    assert session.begin_with(SOURCE, history)
+    late: list[Record] = [("temp", ("a", 83), 2, 2)]
+    assert runs_of(go_on(session, late)) == runs_of(go_on(other, [*records, *late]))
+
+
+def test_frames_go_row_by_row_where_more_is_kept_than_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each would cost what all windows hold."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.LEAST", 0)
+    plan = tidelog.compile("timeline integer. input p(x). n(N) :- N = count() over p(X) in [100].")
+    session = Session(plan)
+    for times, in_columns in ((range(20), True), (range(20, 60), True), (range(60, 65), False), (range(65, 99), False)):
+        session.push_frame("p", {"x": list(times), "time": list(times)})
+        assert (session.begun_with is not None) == in_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidelog.plans.plan.plan import AggregateShape, AntiJoinShape, JoinShape, Loop, Plan, Step, ThresholdShape, UnionShape
+from tidelog.plans.plan.plan import AntiJoinShape, JoinShape, Loop, Plan, Step, UnionShape
 
 
 def refused(plan: Plan) -> str | None:
@@ -22,9 +22,8 @@ def begins_row_by_row(plan: Plan) -> str | None:
     """Why a stream that begins with a history takes it row by row; None where row operators go on exactly where kernels
     have come to.
 
-    They do not in loops, which keep what they have gone through in another way; nor in an aggregate that takes notices, for
-    what its windows stand for began before what is kept. Of a constraint it depends on the order in which its coverage comes
-    where a violation is told to begin.
+    They do not in loops, which keep what they have gone through in another way. Of a constraint it depends on the order in
+    which its coverage comes where a violation is told to begin.
     """
     reason = refused(plan)
     if reason is not None:
@@ -37,21 +36,7 @@ def begins_row_by_row(plan: Plan) -> str | None:
         return "where a violation begins depends on the order of its facts"
     if plan.delays:
         return f"facts of {', '.join(map('`{}`'.format, plan.delays))} may come behind the others"
-    for step in plan.steps:
-        if not _is_handed_over(step, plan):
-            return f"`{step.predicate}` is about what goes on holding"
     return None
-
-
-def _is_handed_over(step: Step, plan: Plan) -> bool:
-    announced = plan.announcing.get(step.id)
-    match step.shape:
-        case AggregateShape():
-            return announced is None or not announced.is_fed
-        case ThresholdShape():
-            return announced is None
-        case _:
-            return True
 
 
 def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
