@@ -71,12 +71,13 @@ def law(plan: Plan, data: st.DataObject, first: Sequence[Record], rest: Sequence
     """What a history and then a stream tell; it is what the stream alone tells, with the same counts."""
     mode = data.draw(st.sampled_from(MODES))
     lateness = data.draw(st.sampled_from([0, 0, 0, 1, 3]))
-    session, other = (Session(plan, emit=mode, lateness=lateness) for _ in range(2))
+    start = data.draw(st.sampled_from([None, None, None, 0, 4]))
+    session, other = (Session(plan, emit=mode, lateness=lateness, start=start) for _ in range(2))
     told = begin(session, first, data)
     if data.draw(st.booleans()):
         told += session.pull_records()
         saved = session.snapshot()
-        session = Session(plan, emit=mode, lateness=lateness)
+        session = Session(plan, emit=mode, lateness=lateness, start=start)
         session.restore(json.loads(json.dumps(saved)))
     told += go_on(session, rest)
     expected = go_on(other, [*sorted(first, key=lambda record: record[2]), *rest])
