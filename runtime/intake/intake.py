@@ -205,7 +205,7 @@ class Intake:
     def let_by(self, source: str, first: Record, counts: Mapping[str, int], latest: int) -> None:
         """So many facts of each predicate have gone by in the order of their begins, `latest` the last of these.
 
-        They are the first of all facts, and nobody else hands in any.
+        They are the first of all facts, or follow others that have gone by so, and nobody else hands in any.
         """
         self.take(source, Batch([first]))
         state = self.watermarks.find(source)

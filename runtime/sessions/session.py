@@ -142,8 +142,9 @@ class Session(Reasoner, Generic[A]):
         self.push_frames({predicate: frame}, on_rejected=on_rejected)
 
     def push_frames(self, frames: Mapping[str, Any], *, on_rejected: OnRejected | None = None) -> None:
-        """Hand in tables by the predicate of their facts, row by row in the order of their begins.
+        """Hand in tables by the predicate of their facts, in the order of their begins.
 
+        Where the stream begins with many rows, they go through the program in columns; the answers are those of rows.
         A frame has `__arrow_c_stream__`, the fields of the predicate as columns, and `time`, or `from` and `to`. A row that
         is no fact, or is refused, goes to `on_rejected`; without it, an error names the first, and the others count.
         Raises DataError where a column is missing or of a wrong type, before anything is handed in; ConnectorError without
