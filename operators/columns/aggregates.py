@@ -59,8 +59,8 @@ class ColumnAggregate(Kernel):
     """`M'(G, A) ← A = f(V) over M in [n step d] by G`.
 
     A quantile of rows that hold at more than one time, and counts and sums of which the digits or the times do not fit, are
-    computed row by row by `Aggregate`. Kept are the rows that a later window may have, and what has been found beyond the
-    frontier: with a step, the last window is told as far as the next one.
+    computed row by row by `Aggregate`. Kept are the rows that the last window has, or a later one may have, and what has
+    been found beyond the frontier: with a step, the last window is told as far as the next one.
     """
 
     def __init__(self, shape: AggregateShape, width: int, pool: Pool) -> None:
@@ -80,15 +80,18 @@ class ColumnAggregate(Kernel):
         return out
 
     def _windows(self, frame: Frame) -> Batch:
-        """What is told of windows, behind which the rows are kept that later ones have."""
+        """What is told of windows, behind which the rows are kept that the last of them and later ones have."""
         held = joined(self._held, self.widths[0], self.pool)
         rows = grouped(held, self._shape.by, self.pool)
-        self._held = [_lasting(rows.batch, frame.following)]
+        self._held = [_lasting(rows.batch, frame.latest)]
         now = rows.within(max(frame.first - frame.size, NEG), frame.last)
         return self._told(now, frame) if len(now.batch) else empty(self.width)
 
     def held(self) -> Sequence[Batch]:
         return [*self._held, self._beyond]
+
+    def remains(self) -> Sequence[Batch]:
+        return [joined(self._held, self.widths[0], self.pool)]
 
     def _frame(self, frontier: int) -> Frame:
         """The windows that end behind the last frontier, and up to this one."""

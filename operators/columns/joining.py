@@ -12,6 +12,7 @@ from tidelog.operators.columns.kernel import Pointwise, Windowed, after
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.pool import Pool
 from tidelog.plans.analysis.physical.lookups import kept_columns, variables_of
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import AntiJoinShape, JoinShape
 from tidelog.plans.tree.syntax import Comparison, Constant, Term, Variable
 
@@ -45,6 +46,10 @@ class ColumnJoin(Windowed):
         self.failed = self._join.failed
         return found
 
+    def remains(self) -> Sequence[Batch]:
+        atoms = zip(self._join.atoms, self._join.columns, self._held, strict=True)
+        return [widened(*atom, self.pool).clipped(after(self.frontier), POS) for atom in atoms]
+
 
 class Joining:
     """Joins the rows of atoms, each narrowed to the columns that matter."""
@@ -53,6 +58,7 @@ class Joining:
         self._shape = shape
         self._pool = pool
         self._head = frozenset(variables_in(shape.head))
+        self.atoms = shape.atoms
         self.columns = [kept_columns(shape, atom) for atom in range(len(shape.atoms))]
         self.width = len(shape.head)
         self.failed = 0
@@ -166,6 +172,17 @@ def matching(terms: Sequence[Term], names: Sequence[str], batch: Batch, pool: Po
     return Batch(columns, batch.lo, batch.hi, is_tidy)
 
 
+def widened(terms: Sequence[Term], names: Sequence[str], batch: Batch, pool: Pool) -> Batch:
+    """Rows for which an atom with these terms stands, from the columns of these variables; what does not matter is 0."""
+    columns: list[Array] = []
+    for term in terms:
+        if isinstance(term, Variable) and term.name in names:
+            columns.append(batch.columns[names.index(term.name)])
+        else:
+            columns.append(pool.constant(term.value if isinstance(term, Constant) else 0, len(batch)))
+    return Batch(tuple(columns), batch.lo, batch.hi)
+
+
 class ColumnAntiJoin(Windowed):
     """`M' :- M, not N`: M without the runs of what N says of the same values."""
 
@@ -182,6 +199,10 @@ class ColumnAntiJoin(Windowed):
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
         positive, negative = (batch.clipped(after(self.frontier), frontier) for batch in held)
         return outside(positive, self._places, negative, self.pool)
+
+    def remains(self) -> Sequence[Batch]:
+        held = [self._held[0], widened(self._negated, self._names, self._held[1], self.pool)]
+        return [batch.clipped(after(self.frontier), POS) for batch in held]
 
 
 def variables_in(terms: Sequence[Term]) -> list[str]:

@@ -45,6 +45,10 @@ class Kernel(ABC):
         """How many bytes these have."""
         return sum(batch.size for batch in self.held())
 
+    def remains(self) -> Sequence[Batch]:
+        """What is kept of the input, as rows of each port: all behind the frontier follows from it, and what comes later."""
+        return [empty(width) for width in self.widths]
+
     def told(self, found: Batch, frontier: int) -> tuple[Batch, Batch]:
         """What of some coverage is told now that the frontier moves to this one, and what lies beyond it."""
         if frontier <= NEG:
@@ -67,7 +71,7 @@ class Pointwise(Kernel):
 
     def __init__(self, widths: Sequence[int], width: int, pool: Pool) -> None:
         super().__init__(widths, width, pool)
-        self._beyond = empty(width)
+        self.beyond = empty(width)
 
     @abstractmethod
     def give(self, port: int, batch: Batch) -> Batch:
@@ -75,13 +79,13 @@ class Pointwise(Kernel):
 
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
         given = [self.give(port, batch) for port, batch in enumerate(fresh) if len(batch)]
-        found = joined([self._beyond, *given], self.width, self.pool)
+        found = joined([self.beyond, *given], self.width, self.pool)
         out, beyond = self.told(found, frontier)
-        self._beyond = beyond.tidied(self.pool)
+        self.beyond = beyond.tidied(self.pool)
         return out
 
     def held(self) -> Sequence[Batch]:
-        return [self._beyond]
+        return [self.beyond]
 
 
 class Windowed(Kernel):
@@ -122,4 +126,7 @@ class Windowed(Kernel):
         """Put what is held into the form in which it is computed with and kept."""
 
     def held(self) -> Sequence[Batch]:
+        return self._held
+
+    def remains(self) -> Sequence[Batch]:
         return self._held

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.axis import Axis, Laid, meetings
 from tidelog.operators.columns.batch import Batch, empty, joined
-from tidelog.operators.columns.joining import matching, outside, variables_in
+from tidelog.operators.columns.joining import matching, outside, variables_in, widened
 from tidelog.operators.columns.kernel import Windowed
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.moving import dilated, mirrored, moved
@@ -217,3 +217,6 @@ class ColumnLatch(Windowed):
         if not len(going):
             return later
         return [later[0], joined([later[1], Batch(going.columns, going.lo, going.hi)], positive.width, self.pool)]
+
+    def remains(self) -> Sequence[Batch]:
+        return [widened(self._negated, self._names, self._held[0], self.pool), self._held[1]]

@@ -123,6 +123,9 @@ class ColumnBind(Windowed):
         columns = tuple(np.repeat(column, count) for column in batch.columns)
         return Batch((*columns, times_as_numbers(times, self.pool)), times, times)
 
+    def remains(self) -> Sequence[Batch]:
+        return [batch.clipped(after(self.frontier), POS) for batch in self._held]
+
 
 def times_as_numbers(times: Array, pool: Pool) -> Array:
     """Times as a column of values."""

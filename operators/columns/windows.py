@@ -105,6 +105,11 @@ class Frame:
         first = POS if self.last >= POS else NEG if self.last <= NEG else self.last - self.last % self.step + self.step
         return Frame(self.size, self.step, first, POS)
 
+    @property
+    def latest(self) -> Frame:
+        """The last of these windows, and those behind it."""
+        return Frame(self.size, self.step, self.last if self.last >= POS else self.last - self.last % self.step, POS)
+
     def up_to(self, last: int) -> Frame:
         """The windows of these that end at or before a time."""
         return Frame(self.size, self.step, self.first, last)

@@ -133,6 +133,11 @@ class Aggregate(Grouped[Window]):
             if time < group.fresh:
                 self.note(group, time)
 
+    def stand_behind(self, time: int) -> None:
+        """Others have told all up to a time: what goes on then stands from behind it on."""
+        for group in self.groups.values():
+            group.stand_behind(time)
+
     def deadline(self) -> tuple[int, int] | None:
         due = super().deadline()
         return due if self.spells is None else earlier(due, self.spells.deadline())

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from tidelog.operators.columns.arrays import np
-from tidelog.operators.columns.batch import batch_of
+from tidelog.operators.columns.batch import Batch, batch_of
 from tidelog.operators.columns.pool import Pool
-from tidelog.plans.data.facts import Fact, Record, Schema
+from tidelog.plans.data.facts import Fact, Schema
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.plan.plan import Plan
@@ -27,15 +27,15 @@ def backtest(
     new: Plan,
     frames: Mapping[str, Any],
     *,
-    labels: Mapping[str, list[Record]] | None = None,
+    labels: Mapping[str, Any] | None = None,
     start: TimeLike | None = None,
     flap: TimeLike | timedelta | None = None,
 ) -> Backtest:
     """What two programs tell of the facts in these frames, by the predicate of each (see `read_frame`), read once.
 
-    `labels` are, by output, the records of when it should have told (`Plan.record` makes them; without arguments they are
-    for every row). `start` is the stream's start, where it is not the first fact; what begins again within `flap` of its end
-    has flapped.
+    `labels` say, by output, when it should have told: a frame, whose columns but for the times are the arguments in order,
+    or a list of records, as `Plan.record` makes them. Without arguments they are for every row. `start` is the stream's
+    start, where it is not the first fact; what begins again within `flap` of its end has flapped.
 
     Raises SpecError where the programs declare time, or an input, in different ways; DataError for a wrong column, and with
     its place for the first row that is no fact; ConnectorError without NumPy and pyarrow (the extra `frames`).
@@ -57,21 +57,33 @@ def backtest(
     follows = old.follows_time or new.follows_time
     for stretch in Stretches(schema.timeline, sources, pool, follows_time=follows):
         running.take(stretch)
-    told: dict[str, list[Fact]] = {
-        name: [(row, lo, hi) for _, row, lo, hi in records] for name, records in (labels or {}).items()
-    }
-    given = {name: batch_of(facts, len(facts[0][0]), pool) for name, facts in told.items() if facts}
-    return running.compare(1, given, usual_flap(schema.timeline) if flap is None else times.duration(flap))
+    given = {name: _labels(schema, name, told, pool) for name, told in (labels or {}).items()}
+    there = {name: batch for name, batch in given.items() if len(batch)}
+    return running.compare(1, there, usual_flap(schema.timeline) if flap is None else times.duration(flap))
 
 
-def _blocks(schema: Schema, predicate: str, frame: Any, pool: Pool) -> Iterator[Block]:
-    """The facts of a frame in the order of their begins; DataError with its place for the first row that is none."""
+def _labels(schema: Schema, output: str, told: Any, pool: Pool) -> Batch:
+    """The labels of an output: of a list of records, or of a frame, of whose columns nothing is declared."""
+    if not isinstance(told, list):
+        return _facts(Schema(schema.timeline), output, told, pool).rows
+    facts: list[Fact] = [record[1:] for record in told]
+    return batch_of(facts, len(facts[0][0]) if facts else 0, pool)
+
+
+def _facts(schema: Schema, predicate: str, frame: Any, pool: Pool) -> ColumnBatch:
+    """The facts of a frame; DataError with its place for the first row that is none."""
     stream = stream_of(frame)
     reader = ColumnReader(schema, predicate, layout_of(stream.schema, predicate, schema), pool)
     table = stream.read_all().combine_chunks()
     found = reader.read(table, predicate, range(table.num_rows))
     for rejected in found.rejected:
         raise DataError(rejected.reason, rejected.place)
+    return found
+
+
+def _blocks(schema: Schema, predicate: str, frame: Any, pool: Pool) -> Iterator[Block]:
+    """The facts of a frame in the order of their begins."""
+    found = _facts(schema, predicate, frame, pool)
     order = np.argsort(found.rows.lo, kind="stable")
     for first in range(0, len(order), _ROWS):
         some = order[first : first + _ROWS]

@@ -97,7 +97,7 @@ class ColumnCourse(Course):
         if refusal is not None:
             raise ValueError(refusal)
         self.watermark = NEG
-        self._telling = telling(emit, plan.outputs, pool)
+        self.telling = telling(emit, plan.outputs, pool)
         self._order = _ORDERS.get(emit)
         self._violations = Violations(plan)
         self._violated: list[Violation] = []
@@ -112,7 +112,9 @@ class ColumnCourse(Course):
         }
         self.work = {step.id: Work() for step in plan.steps}
         self._facts: Coverage | None = self._program_facts()
-        self._given, self._earliest, self._start_told = start, POS, False
+        self._given, self._earliest = start, POS
+        self.start: int | None = None
+        """The stream's start, where it is known."""
 
     def _looped(self, loop: Loop) -> Rounds | Island:
         """What runs a loop: rounds over columns where it stays at one time, and rows where it does not."""
@@ -140,24 +142,28 @@ class ColumnCourse(Course):
 
     def tell(self, fresh: Mapping[str, Batch], watermark: int) -> list[Record]:
         told: list[Record] = []
-        if self._telling.follows_arrivals:
-            told += self._telling.arrive(self._points(fresh), watermark)
+        if self.telling.follows_arrivals:
+            told += self.telling.arrive(self._points(fresh), watermark)
         for name, batch in self.advance(fresh, watermark).items():
             tell = partial(self._named, self.plan.outputs[name])
             self._memory.say(len(batch) * ANSWER, tell)
             try:
-                told += self._telling.receive(name, batch, self.reached(name))
+                told += self.telling.receive(name, batch, self.reached(name))
             except NoRoomError as full:
                 raise self._memory.no_room(full.rows, tell) from full
         if watermark >= POS:
-            told += self._telling.finish()
+            told += self.telling.finish()
         if self._order is not None and len(self.plan.outputs) > 1:
             told.sort(key=self._order)
         return told
 
     def reached(self, name: str) -> int:
         """How far an output is known."""
-        return self._reached[self.plan.outputs[name]]
+        return self.frontier_of_step(self.plan.outputs[name])
+
+    def frontier_of_step(self, name: str) -> int:
+        """How far a step is known."""
+        return self._reached[name]
 
     def pull_violations(self) -> list[Violation]:
         found, self._violated = self._violated, []
@@ -200,7 +206,7 @@ class ColumnCourse(Course):
         return said
 
     def _run_step(self, step: Step, port: Callable[[Feed, int], Batch]) -> Batch:
-        frontiers = [self._frontier(feed) for feed in step.inputs]
+        frontiers = [self.frontier_of(feed) for feed in step.inputs]
         frontier = min([shift(reached, lead(step.shape, place)) for place, reached in enumerate(frontiers)], default=POS)
         self._reached[step.id] = frontier
         meaning = self._meaning.get(step.id, "")
@@ -226,7 +232,7 @@ class ColumnCourse(Course):
         loop, running = self.plan.loops[number], self._loops[number]
         feeds = {(name, place): self._steps[name].inputs[place] for name, place in loop.entries}
         fresh = {entry: port(feed, self._ports(self._steps[entry[0]])[entry[1]]) for entry, feed in feeds.items()}
-        known = min(map(self._frontier, feeds.values()), default=POS)
+        known = min(map(self.frontier_of, feeds.values()), default=POS)
         begin = perf_counter()
         tell = partial(self._named, loop.members[0])
         if isinstance(running, Rounds):
@@ -257,18 +263,18 @@ class ColumnCourse(Course):
         start = self._given
         if start is None and self._earliest <= min(watermark, POS - 1) + 1 and self._earliest < POS:
             start = self._earliest
-        if self._start_told or start is None:
+        if self.start is not None or start is None:
             return empty(0)
-        self._start_told = True
+        self.start = start
         return batch_of([((), start, start)], 0, self.pool)
 
-    def _frontier(self, feed: Feed) -> int:
+    def frontier_of(self, feed: Feed) -> int:
         """How far a port is known."""
         match feed.kind:
             case "step":
                 return self._reached[feed.name]
             case "start":
-                return POS if self._start_told else self.watermark
+                return POS if self.start is not None else self.watermark
             case "facts":
                 return POS
             case _:
@@ -288,7 +294,7 @@ class ColumnCourse(Course):
     def held(self) -> Iterator[Held]:
         for name, keeper in self._keepers():
             yield of_step(keeper.size(), partial(self._named, name))
-        yield Held(self._telling.size(), lambda: ("answers that are not final", "", "`--emit intervals` keeps none"))
+        yield Held(self.telling.size(), lambda: ("answers that are not final", "", "`--emit intervals` keeps none"))
 
     def _keepers(self) -> Iterator[tuple[str, Kernel | Rounds | Island]]:
         """What keeps rows, each with a step that it is, or that belongs to it."""

@@ -6,12 +6,13 @@ What each form tells is what `runtime/emission` tells, in the same order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
 from tidelog.operators.columns.arrays import stable_order
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.stores.room import Room
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.runtime.columns.memory import ROW
@@ -42,6 +43,13 @@ class Telling(ABC):
         """Facts have come at these time points, and none comes any more at or before the watermark."""
         return []
 
+    @abstractmethod
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        """Let the emission of a stream that goes on know what is open of the outputs, which are known so far."""
+
+    def limit(self, room: Room) -> None:  # noqa: B027 - no abstract method: most forms make about as much as they take
+        """There is so much room for answers."""
+
 
 class AsIntervals(Telling):
     """At once, in the order of their begins."""
@@ -54,6 +62,10 @@ class AsIntervals(Telling):
             return []
         tidy = batch.tidied(self._pool)
         return _records(predicate, tidy.take(stable_order(tidy.lo)), self._pool)
+
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        for predicate, frontier in frontiers.items():
+            to.receive(predicate, (), frontier)
 
 
 class AsFinal(Telling):
@@ -81,6 +93,11 @@ class AsFinal(Telling):
     def size(self) -> int:
         return sum(batch.size for batch in self._open.values())
 
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        for predicate, frontier in frontiers.items():
+            runs = self._open.get(predicate)
+            to.receive(predicate, [] if runs is None else runs.facts(self._pool), frontier)
+
     def finish(self) -> list[Record]:
         names = list(self._open)
         return [record for name in names for record in self.receive(name, empty(self._open[name].width), POS)]
@@ -107,6 +124,12 @@ class AsEmitted(Telling):
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         return self._emission.arrive(points, watermark)
+
+    def hand_over(self, frontiers: Mapping[str, int], to: Emission) -> None:
+        to.restore(self._emission.snapshot())
+
+    def limit(self, room: Room) -> None:
+        self._emission.room = room
 
 
 def telling(mode: EmitMode, outputs: Iterable[str], pool: Pool) -> Telling:

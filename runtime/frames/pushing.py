@@ -12,24 +12,38 @@ from typing import Any
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import DataError, LateError
 from tidelog.runtime.frames.arrow import BATCH_ROWS, pa, stream_of
-from tidelog.runtime.frames.reading import reader_of
+from tidelog.runtime.frames.layout import layout_of
+from tidelog.runtime.frames.reading import FrameReader
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 OnRejected = Callable[[Sequence[Rejected]], None]
 """What is told of rows that could not be used."""
 
+Begin = Callable[[Sequence["Frame"]], bool]
+"""Takes frames as a whole; returns whether it has."""
+LEAST = 5_000
+"""So many rows are worth more than it costs to go through a plan in columns, and to go on row by row."""
+
 _begin = itemgetter(2)
 
 
 def push_frames(
-    schema: Schema, frames: Mapping[str, Any], take: Callable[[Batch], list[Rejected]], on_rejected: OnRejected | None
+    schema: Schema,
+    frames: Mapping[str, Any],
+    take: Callable[[Batch], list[Rejected]],
+    on_rejected: OnRejected | None,
+    begin: Begin | None = None,
 ) -> None:
     """Hand in the rows of frames, each of which holds one predicate's facts, in the order of their begins.
 
     `take` is given batches, and returns what it refuses. What is refused, or is no fact, goes to `on_rejected`; without it,
     an error names the first such row once all others have been handed in: a LateError where it is late, else a DataError.
+    Where there are many rows, `begin` may take them as a whole.
     """
-    ordered = [_in_order(schema, predicate, frame) for predicate, frame in frames.items()]
+    opened = [Frame(schema, predicate, frame) for predicate, frame in frames.items()]
+    if begin is not None and sum(map(len, opened)) >= LEAST and begin(opened):
+        return
+    ordered = [frame.in_order() for frame in opened]
     unread: list[Rejected] = []
     refused: list[Rejected] = []
     for batch in ordered[0] if len(ordered) == 1 else _merged(ordered):
@@ -48,23 +62,31 @@ def _others(count: int) -> str:
     return f" ({count:,} rows could not be used, this is the first)" if count > 1 else ""
 
 
-def _in_order(schema: Schema, predicate: str, frame: Any) -> Iterator[Batch]:
-    """The facts of a frame in the order of their begins; those that begin together, in the order of their rows.
+class Frame:
+    """The rows of a frame, which hold one predicate's facts; its layout is looked at before anything else."""
 
-    The layout is looked at before the first batch is asked for.
-    """
-    stream = stream_of(frame)
-    reader = reader_of(schema, predicate, stream)
-    table = stream.read_all().combine_chunks()
-    begins = reader.begins(table)
-    numbers: Sequence[int] = range(len(begins))
-    if any(map(gt, begins, islice(begins, 1, None))):
-        numbers = sorted(numbers, key=begins.__getitem__)
-        table = table.take(pa.array(numbers, pa.int64())).combine_chunks()
-    return (
-        reader.read(table.slice(i, BATCH_ROWS), predicate, numbers[i : i + BATCH_ROWS])
-        for i in range(0, len(numbers), BATCH_ROWS)
-    )
+    def __init__(self, schema: Schema, predicate: str, frame: Any) -> None:
+        stream = stream_of(frame)
+        self.predicate = predicate
+        self.layout = layout_of(stream.schema, predicate, schema)
+        self._reader = FrameReader(schema, predicate, self.layout)
+        self.table = stream.read_all().combine_chunks()
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def in_order(self) -> Iterator[Batch]:
+        """Its facts in the order of their begins; those that begin together, in the order of their rows."""
+        reader, table = self._reader, self.table
+        begins = reader.begins(table)
+        numbers: Sequence[int] = range(len(begins))
+        if any(map(gt, begins, islice(begins, 1, None))):
+            numbers = sorted(numbers, key=begins.__getitem__)
+            table = table.take(pa.array(numbers, pa.int64())).combine_chunks()
+        return (
+            reader.read(table.slice(i, BATCH_ROWS), self.predicate, numbers[i : i + BATCH_ROWS])
+            for i in range(0, len(numbers), BATCH_ROWS)
+        )
 
 
 @dataclass(slots=True)

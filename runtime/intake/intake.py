@@ -13,7 +13,7 @@ are there at once, get the watermark less the largest delay: the **frontier**.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from operator import itemgetter
@@ -141,6 +141,11 @@ class Intake:
         """The watermark less the largest delay of an input."""
         return self.watermark if self.watermark in (NEG, POS) else max(NEG, self.watermark - self._behind)
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no source has said anything."""
+        return self.watermark <= NEG and not any(state.taken for state in self.watermarks.sources.values())
+
     def open(self, source: str) -> Delivery:
         """A further source has come: from now on it holds back the watermark, as one does that was there from the start."""
         self.watermarks.add(source)
@@ -196,6 +201,28 @@ class Intake:
         """What a fact brings that was taken alone."""
         predicate, row, lo, hi = record
         return self._close(Delivery({predicate: [(row, lo, hi)]}, points=(lo - (lo & self._gap),)))
+
+    def let_by(self, source: str, first: Record, counts: Mapping[str, int], latest: int) -> None:
+        """So many facts of each predicate have gone by in the order of their begins, `latest` the last of these.
+
+        They are the first of all facts, or follow others that have gone by so, and nobody else hands in any.
+        """
+        self.take(source, Batch([first]))
+        state = self.watermarks.find(source)
+        track = state.track(None, 0.0)
+        left = {name: count - (name == first[0]) for name, count in counts.items()}
+        for name, count in left.items():
+            if name in self._used:
+                self.accepted += count
+            elif count and self._note_unused(name):
+                self.unused += count
+                self._unused_names[name] += count - 1
+        state.heard(track, sum(left.values()), 0.0)
+        track.promised = max(track.promised, latest - (latest & self._gap) - self._late_by)
+        self._latest = max(self._latest, latest - (latest & self._gap))
+        self.watermarks.advance(state)
+        state.run_ahead(sum(left.values()))
+        self._close(Delivery())
 
     def _take_expected(self, state: SourceState, batch: Batch, moment: float) -> Delivery | None:
         """Admit facts and sort them by predicate in one, where each is as expected; None, and nothing done, otherwise.

@@ -26,8 +26,8 @@ class Outlet:
         self.answers: list[Record] = []
         self.violated: list[Violation] = []
         announced = {name: found for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
-        self._emission = emission(emit, plan.outputs, announced)
-        self._emission.room = bound.room
+        self.emission = emission(emit, plan.outputs, announced)
+        self.emission.room = bound.room
         self._violations = Violations(plan)
         self._constraints = plan.constraints
         leads = {output: plan.leads[step] for output, step in plan.outputs.items()}
@@ -39,7 +39,7 @@ class Outlet:
         """Watched steps of which nothing is told that lies before a time: they were not there then."""
         self.told: dict[str, Coverage] = {}
         """Of some outputs what was told by another program, before this one took its place: it is not told again."""
-        self.follows_arrivals = self._emission.follows_arrivals
+        self.follows_arrivals = self.emission.follows_arrivals
 
     def receive(self, step: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> None:
         """Take new coverage of a watched step, and how far it is known now."""
@@ -51,7 +51,7 @@ class Outlet:
         else:
             if self.held is not None and (facts or notices is not None):
                 self.held.receive(step, facts, notices)
-            records = self._emission.receive(step, facts, frontier, notices)
+            records = self.emission.receive(step, facts, frontier, notices)
             self.answers += self._untold(records) if self.told else records
             if step in self.told:
                 self._forget(step, frontier)
@@ -89,28 +89,28 @@ class Outlet:
 
     def arrive(self, delivery: Delivery) -> bool:
         """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
-        self.answers += self._emission.arrive(delivery.points, delivery.frontier)
+        self.answers += self.emission.arrive(delivery.points, delivery.frontier)
         return bool(delivery.points)
 
     def waits(self, step: str) -> bool:
         """Whether something of a watched step may be told though nothing new comes."""
-        return step not in self._constraints and self._emission.waits(step)
+        return step not in self._constraints and self.emission.waits(step)
 
     def deadline(self, step: str) -> int:
         """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""
-        return POS if step in self._constraints else self._emission.deadline(step)
+        return POS if step in self._constraints else self.emission.deadline(step)
 
     def due(self, step: str) -> int:
         """The same, but that what goes on holding may wait to be told of until there is something else to tell."""
-        return POS if step in self._constraints else self._emission.due(step)
+        return POS if step in self._constraints else self.emission.due(step)
 
     def finish(self) -> None:
         """The stream has ended, and all has been received."""
-        self.answers += self._untold(self._emission.finish())
+        self.answers += self._untold(self.emission.finish())
 
     def rest(self) -> None:
         """The stream has stopped before its end: tell what is known and was left untold."""
-        self.answers += self._untold(self._emission.rest())
+        self.answers += self._untold(self.emission.rest())
 
     @property
     def violations(self) -> int:
@@ -119,7 +119,7 @@ class Outlet:
 
     def entries(self) -> Iterator[tuple[str, int]]:
         """How many ranges wait for their end, by output."""
-        yield from self._emission.entries().items()
+        yield from self.emission.entries().items()
         if self.held is not None:
             yield from self.held.entries().items()
 
@@ -127,13 +127,13 @@ class Outlet:
         """The state as plain data, without what waits to be pulled."""
         since = dict(self.since)
         held = None if self.held is None else self.held.snapshot()
-        emitted, violated = self._emission.snapshot(), self._violations.snapshot()
+        emitted, violated = self.emission.snapshot(), self._violations.snapshot()
         told = {output: told.snapshot() for output, told in self.told.items()}
         return {"emission": emitted, "violations": violated, "since": since, "held": held, "told": told}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Continue where a snapshot was taken."""
-        self._emission.restore(data["emission"])
+        self.emission.restore(data["emission"])
         self._violations.restore(data["violations"])
         self.since = dict(data["since"])
         if self.held is not None:
@@ -148,7 +148,7 @@ class Outlet:
 
     def _kept(self) -> dict[str, Any]:
         """What the emission knows to hold, in the form of `Held.snapshot`, where nobody wanted to know it before."""
-        kept = self._emission
+        kept = self.emission
         stored = kept.coverage if isinstance(kept, Runs) else {}
         return {
             output: [store.snapshot(), [[list(row), lo] for row, lo in kept.standing(output)]]

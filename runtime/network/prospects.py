@@ -261,6 +261,15 @@ class Watch:
         ports = dict.fromkeys([port for sleeper in woke for port in self._gates_of.get(sleeper, ())])
         return [port for port in ports if self.gates[port].count and self.gates[port].is_open()]
 
+    def let_by(self, frontier: int, now: int, start: int | None, until: Mapping[str, int]) -> None:
+        """Facts have gone by unseen, the last of them at `now`; `until` is when each predicate was there last."""
+        seen = self._seen
+        seen.frontier, seen.now, seen.start = frontier, now, start
+        for name, sleep in self._sleeps.items():
+            sleep.latest = max([until.get(predicate, NEG) for predicate in sleep.sleeper.predicates], default=NEG)
+            if name in self._rows:
+                self._rows[name].pruned = sleep.latest
+
     def slept(self) -> dict[str, int]:
         """For each step that can sleep, how long it has slept (encoded)."""
         return {name: sleep.slept + sleep.asleep_now() for name, sleep in self._sleeps.items() if name != STRANGERS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.horizons.absences import absences
@@ -12,14 +12,14 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.data.saved import seal, taking, unseal
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.data.uncollected import uncollected
-from tidelog.plans.diagnostics.errors import MethodError, SnapshotError, StateError
+from tidelog.plans.diagnostics.errors import MethodError, OperatorError, SnapshotError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.intake.watermarks import Watermarks
-from tidelog.runtime.network.graph import Hear, Port
+from tidelog.runtime.network.graph import Graph, Hear, Port
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.memory import Memory
 
 _SNAPSHOT_VERSION = 15
+
+
+class History(Protocol):
+    """Facts that lie there as a whole, with which a stream begins: `runtime/columns/first_frames.py`."""
+
+    def go_through(self, graph: Graph, outlet: Outlet, bound: StateBound) -> dict[str, Any]:
+        """Tell the outlet what follows for sure; returns what a network goes on from."""
+
+    def enter(self, intake: Intake, source: str) -> None:
+        """Let the intake know that these facts have gone by."""
 
 
 class Reasoner:
@@ -59,10 +69,39 @@ class Reasoner:
         self._told = 0
         self._memory = self._remembering(settings.remember) if settings.remember else None
         self._explains = settings.explain
+        self.begun_with: History | None = None
+        """The history with which the stream has begun, as long as nothing else has come."""
 
     def begin_at(self, start: int | None) -> None:
         """The stream starts at this encoded time, which may be a gap, or `NEG`; before anything is handed in."""
         self._intake.given_start = start
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether nothing but a history was handed in as yet, by one source, and nobody asks for more than what follows."""
+        is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
+        if is_followed or len(self.watermarks.sources) > 1 or self.settings.max_ahead is not None:
+            return False
+        is_fresh = self._intake.is_fresh and not self._network.has_begun
+        return (is_fresh or self.begun_with is not None) and not self._network.graph.hearing
+
+    def begin_with(self, source: str, history: History) -> bool:
+        """Let a history go by in place of facts, where the stream `is_beginning`, or more of it, and go on from there.
+
+        False, and nothing done, where an operator fails, or too much is held: who goes row by row says at which fact.
+        """
+        self.begun_with = None
+        twin = Reasoner(self.plan, self.settings)
+        twin._outlet.answers += self._outlet.answers
+        try:
+            twin._network.restore(history.go_through(twin._network.graph, twin._outlet, twin._bound))
+            twin._bound.count()
+        except (OperatorError, StateError, NoRoomError):
+            return False
+        history.enter(self._intake, source)
+        self.go_on_as(twin)
+        self.begun_with = history
+        return True
 
     def open(self, source: str) -> None:
         """A further source has come: it holds back the others from now on, and is forgotten once it has ended."""
@@ -119,6 +158,7 @@ class Reasoner:
 
     def rest(self) -> None:
         """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
+        self.begun_with = None
         self._network.rest()
 
     def listen(self, step: str, hear: Hear | None) -> None:
@@ -270,6 +310,7 @@ class Reasoner:
         """
         twin._network.hear_as(self._network)
         self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self.begun_with = None
         self._inquiries, self._hypothetical, self._memory = twin._inquiries, twin._hypothetical, twin._memory
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
 
@@ -303,6 +344,7 @@ class Reasoner:
 
     def _deliver(self, delivery: Delivery) -> None:
         outlet, bound = self._outlet, self._bound
+        self.begun_with = None
         waiting = len(outlet.answers)
         if self._memory is not None:
             self._memory.take(delivery)
@@ -329,6 +371,7 @@ class Reasoner:
         intake, network = self._intake, self._network
         is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
         if not is_followed and intake.start_told and network.takes_one:
+            self.begun_with = None
             try:
                 return network.take_one(intake, source, record, moment)
             except (StateError, NoRoomError) as full:

@@ -12,7 +12,7 @@ from tidelog.plans.data.facts import Record, Schema, ValueLike
 from tidelog.plans.data.records import RecordMaker, make_record, plain_records
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.data.times import TimeLike, TimeReader
-from tidelog.plans.diagnostics.errors import LateError
+from tidelog.plans.diagnostics.errors import ConnectorError, LateError
 from tidelog.plans.explaining.showing.answers import A, Answers
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer, Status
@@ -24,7 +24,7 @@ from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import SOURCE, SessionOptions, Settings
 
 if TYPE_CHECKING:
-    from tidelog.runtime.frames.pushing import OnRejected
+    from tidelog.runtime.frames.pushing import Frame, OnRejected
     from tidelog.runtime.why.absent.why_not import WhyNot
     from tidelog.runtime.why.explain import Reason
 
@@ -142,8 +142,9 @@ class Session(Reasoner, Generic[A]):
         self.push_frames({predicate: frame}, on_rejected=on_rejected)
 
     def push_frames(self, frames: Mapping[str, Any], *, on_rejected: OnRejected | None = None) -> None:
-        """Hand in tables by the predicate of their facts, row by row in the order of their begins.
+        """Hand in tables by the predicate of their facts, in the order of their begins.
 
+        Where the stream begins with many rows, they go through the program in columns; the answers are those of rows.
         A frame has `__arrow_c_stream__`, the fields of the predicate as columns, and `time`, or `from` and `to`. A row that
         is no fact, or is refused, goes to `on_rejected`; without it, an error names the first, and the others count.
         Raises DataError where a column is missing or of a wrong type, before anything is handed in; ConnectorError without
@@ -152,7 +153,8 @@ class Session(Reasoner, Generic[A]):
         from tidelog.runtime.frames.pushing import push_frames  # noqa: PLC0415 - only who has frames needs pyarrow
 
         self._check_open()
-        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected)
+        begin = self._begin_with if self.is_beginning else None
+        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected, begin)
 
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""
@@ -222,6 +224,19 @@ class Session(Reasoner, Generic[A]):
         return found
 
     # --- inside ---------------------------------------------------------------------------------------------------------
+
+    def _begin_with(self, frames: Sequence[Frame]) -> bool:
+        """Let large frames go through the plan in columns; False, and nothing done, where they have to go row by row."""
+        try:
+            from tidelog.runtime.columns.first_frames import (  # noqa: PLC0415 - only who has large frames needs NumPy
+                FirstFrames,
+            )
+        except ConnectorError:
+            return False
+        history = self.begun_with
+        if not isinstance(history, FirstFrames):
+            history = FirstFrames(self.plan, self.settings, self.intake.given_start)
+        return history.read(frames) and self.begin_with(self._source, history)
 
     def _check_open(self) -> None:
         if self._intake.watermarks.watermark >= POS:

@@ -110,6 +110,11 @@ def test_labels_give_precision_recall_and_delay(
     assert judged.precision == (len(met) / len(told) if told else None)
     assert judged.recall == len(delays) / len(records)
     assert judged.delay == (Fraction(median(delays)) if delays else None)
+    rows = [(*row, lo, hi) for _, row, lo, hi in records]
+    as_frame = dict(zip(["sensor", "from", "to"], map(list, zip(*rows, strict=True)), strict=True))
+    again = tidelog.backtest(plan, plan, {"temp": _frame(readings)}, labels={"alarm": as_frame}).outputs["alarm"].new
+    assert again is not None
+    assert again.judged == judged
     assert judged.longest_delay == (max(delays) if delays else None)
 
 

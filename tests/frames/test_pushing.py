@@ -14,6 +14,7 @@ import tidelog
 from tidelog.plans.diagnostics.errors import DataError, LateError
 from tidelog.runtime.frames import arrow
 from tidelog.runtime.ports.interfaces import Rejected
+from tidelog.runtime.sessions.reasoner import Reasoner
 
 PROGRAM = (
     "timeline integer, unit 1 s. input temp(sensor: text, value: number). input door(room: text). "
@@ -71,6 +72,71 @@ def test_frames_of_several_predicates_are_one_course(batch: int, monkeypatch: py
     )
     assert session.statistics().intake == one_by_one.statistics().intake
     assert answers_of(session) == answers_of(one_by_one)
+
+
+@pytest.mark.parametrize("order", ["in order", "backwards"])
+@pytest.mark.parametrize("lateness", [0, 3])
+def test_large_frames_go_in_columns_and_the_stream_goes_on(
+    order: str, lateness: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers and the counts are those of rows, behind the frames, too; what is late there is refused."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.LEAST", 0)
+    handed = []
+    monkeypatch.setattr(
+        "tidelog.runtime.sessions.reasoner.Reasoner.begin_with",
+        lambda *args, begin_with=Reasoner.begin_with: handed.append(begin_with(*args)) or handed[-1],
+    )
+    rows, doors = readings(60), [(f"r{time % 2}", time) for time in range(1, 60, 4)]
+    plan = tidelog.compile(PROGRAM)
+    session, one_by_one = (tidelog.Session(plan, emit="final", lateness=lateness) for _ in range(2))
+    doors_table = {"room": [room for room, _ in doors], "time": [time for _, time in doors]}
+    session.push_frames({"temp": frame_of(rows if order == "in order" else rows[::-1]), "door": doors_table})
+    assert handed == [True]
+    for time in range(60):
+        for sensor, value, _ in [row for row in rows if row[2] == time]:
+            one_by_one.push("temp", [sensor, value], time=time)
+        for room, _ in [door for door in doors if door[1] == time]:
+            one_by_one.push("door", [room], time=time)
+    for each in (session, one_by_one):
+        each.push("temp", ["s1", 85], time=59)
+        with pytest.raises(LateError):
+            each.push("temp", ["s1", 85], time=58 - lateness)
+        each.push_frame("temp", frame_of([("s2", 85, 61), ("s0", 20, 64)]))
+    assert handed == [True]
+    assert session.statistics().intake == one_by_one.statistics().intake
+    assert answers_of(session) == answers_of(one_by_one)
+
+
+def test_frames_that_follow_go_in_columns_until_a_fact_comes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Piece by piece, the answers pulled behind each; what comes behind the fact, or late, goes row by row."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.LEAST", 0)
+    rows = readings(90)
+    session, one_by_one = (tidelog.Session(tidelog.compile(PROGRAM), emit="final") for _ in range(2))
+    told = []
+    for begin in (0, 30, 60):
+        session.push_frame("temp", frame_of(rows[begin : begin + 30]))
+        assert session.begun_with is not None
+        told += session.pull()
+    with pytest.raises(LateError, match=r"temp.*late.* \(2 rows could not be used, this is the first\)"):
+        session.push_frame("temp", frame_of([("s1", 85, 3), ("s1", 85, 4), ("s1", 85, 90)]))
+    assert session.begun_with is None
+    for sensor, value, time in [*rows, ("s1", 85, 90)]:
+        one_by_one.push("temp", [sensor, value], time=time)
+    for each in (session, one_by_one):
+        each.push("temp", ["s2", 85], time=91)
+        each.push_frame("temp", frame_of([("s2", 85, 92), ("s0", 20, 94)]))
+    assert sorted([*map(str, told), *answers_of(session)]) == answers_of(one_by_one)
+    assert session.statistics().intake.accepted == one_by_one.statistics().intake.accepted
+
+
+def test_large_frames_with_bad_rows_say_so_as_small_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go row by row: the error names the first of them in the order of time, and all others count."""
+    monkeypatch.setattr("tidelog.runtime.frames.pushing.LEAST", 0)
+    session = tidelog.Session(tidelog.compile(PROGRAM))
+    frame = {"sensor": ["s1", None, None, "s2"], "value": [85, 85, 85, 85], "time": [4, 3, 2, 1]}
+    with pytest.raises(DataError, match=r"temp row 2: `sensor` is null \(2 rows could not be used, this is the first\)"):
+        session.push_frame("temp", frame)
+    assert session.statistics().intake.accepted == 2
 
 
 def test_the_first_bad_row_is_raised_and_all_others_count() -> None:

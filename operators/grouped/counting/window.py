@@ -122,6 +122,10 @@ class Window(Group):
     def _end(self, number: int, lo: int, hi: int, value: Value | None) -> None:
         """It has become known when a fact in the window ends."""
 
+    def stand_behind(self, time: int) -> None:
+        """What has its value now has been told up to a time."""
+        self._since = max(self._since, time + 1)
+
     # --- what happens to the window ---------------------------------------------------------------------------------------
 
     def look(self, known: int, until: int, out: list[Fact], notices: Notices) -> None:

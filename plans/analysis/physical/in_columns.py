@@ -18,6 +18,27 @@ def refused(plan: Plan) -> str | None:
     return None
 
 
+def begins_row_by_row(plan: Plan) -> str | None:
+    """Why a stream that begins with a history takes it row by row; None where row operators go on exactly where kernels
+    have come to.
+
+    They do not in loops, which keep what they have gone through in another way. Of a constraint it depends on the order in
+    which its coverage comes where a violation is told to begin.
+    """
+    reason = refused(plan)
+    if reason is not None:
+        return reason
+    if plan.loops:
+        return f"`{plan.step(plan.loops[0].members[0]).predicate}` recurs"
+    if plan.questions:
+        return "what it asks is followed fact by fact"
+    if plan.constraints:
+        return "where a violation begins depends on the order of its facts"
+    if plan.delays:
+        return f"facts of {', '.join(map('`{}`'.format, plan.delays))} may come behind the others"
+    return None
+
+
 def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
     """Whether rounds over columns can run a loop: it moves nothing in time, and comes to rest, for it makes no values."""
     plain = all(isinstance(steps[name].shape, UnionShape | JoinShape | AntiJoinShape) for name in loop.members)

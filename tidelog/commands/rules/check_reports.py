@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tidelog.plans.analysis.physical.in_columns import refused, row_by_row
+from tidelog.plans.analysis.physical.in_columns import begins_row_by_row, refused, row_by_row
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.explaining.reports.batch_report import batch_fields, batch_lines
 from tidelog.plans.explaining.reports.report import analyse, analysis_fields, format_analysis
@@ -25,6 +25,7 @@ def text(plan: Plan, batch: BatchPlan | None, objects: int | None) -> str:
         *_unfolding_lines(_sizes(plan)),
         *(batch_lines(batch) if batch else ["in batch: not possible"]),
         f"histories: {_in_columns(plan)}",
+        f"frames that come first: {_of_frames(plan)}",
         _STATE,
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -36,6 +37,7 @@ def fields(plan: Plan, batch: BatchPlan | None, objects: int | None) -> dict[str
         "analysis": analysis_fields(analyse(plan), objects=objects),
         "unfolding": _sizes(plan),
         "histories": {"in_columns": refused(plan) is None, "row_by_row": row_by_row(plan)},
+        "frames": {"in_columns": begins_row_by_row(plan) is None},
         "max_state": {"stream": MAX_STATE, "batch": MAX_STATE_IN_BATCH},
         "batch": batch_fields(batch) if batch else None,
     }
@@ -47,6 +49,12 @@ def _in_columns(plan: Plan) -> str:
     if reason is not None:
         return f"row by row: {reason}"
     return f"in columns, row by row where {', '.join(map('`{}`'.format, rows))} recur in time" if rows else "in columns"
+
+
+def _of_frames(plan: Plan) -> str:
+    """How large frames go into a session that goes on behind them."""
+    reason = begins_row_by_row(plan)
+    return "in columns" if reason is None else f"row by row: {reason}"
 
 
 def _sizes(plan: Plan) -> dict[str, dict[str, int]]:
