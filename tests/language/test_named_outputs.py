@@ -73,7 +73,7 @@ RULES = st.lists(
             "a(R, V) :- temp(R, V).",
             "a(R, N) :- step(R, N), N > 0.",
             "a(R, O) :- door(R, O).",
-            "a(R, W) :- b(R, V), W = V + 1.",
+            "a(R, W) :- b(R, V), W = 1 - V.",
             "a(R, low) :- door(R, O), temp(R, V).",
             "a(R, N) :- N = sum(V) over b(R, V) in [3] by R.",
             "a(R, N) :- N = count() over temp(R, V) in [3] by R.",
