@@ -11,6 +11,7 @@ from tidelog.plans.checks.changing import check_changing
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
 from tidelog.plans.checks.direction import check_direction
 from tidelog.plans.checks.heads import check_heads
+from tidelog.plans.checks.inferring import check_outputs
 from tidelog.plans.checks.intervals import check_intervals
 from tidelog.plans.checks.safety import check_safety
 from tidelog.plans.checks.stratification import check_stratification
@@ -38,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     check_usage,
     check_singletons,
     check_types,
+    check_outputs,
     check_changing,
     check_direction,
 )

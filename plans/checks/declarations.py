@@ -17,7 +17,7 @@ MAX_SUGGESTIONS = 20
 
 
 def check_directives(program: syntax.Program) -> Iterator[Diagnostic]:
-    """One timeline a program, one declaration an input, each field of it named once."""
+    """One timeline a program, one declaration an input, each field of it, and of an output, named once."""
     timelines = statements_of(program, syntax.TimelineDeclaration)
     for again in timelines[1:]:
         notes = (Note(timelines[0].span, "declared here first"),)
@@ -30,16 +30,19 @@ def check_directives(program: syntax.Program) -> Iterator[Diagnostic]:
             notes = (Note(earlier.span, "declared here first"),)
             message = f"input `{declaration.predicate}` is declared twice, in different ways"
             yield Diagnostic("duplicate-directive", message, declaration.span, notes=notes, help="keep one of them")
-        yield from _check_fields(declaration)
+        yield from _check_fields("input", declaration.predicate, declaration.fields)
+    for output in statements_of(program, syntax.Output):
+        for name, fields in output.named:
+            yield from _check_fields("output", name, fields)
 
 
-def _check_fields(declaration: syntax.Input) -> Iterator[Diagnostic]:
+def _check_fields(kind: str, predicate: str, fields: tuple[syntax.Field, ...]) -> Iterator[Diagnostic]:
     seen: dict[str, syntax.Field] = {}
-    for field in declaration.fields:
+    for field in fields:
         earlier = seen.setdefault(field.name, field)
         if earlier is not field:
             notes = (Note(earlier.span, "first here"),)
-            message = f"input `{declaration.predicate}` has two fields `{field.name}`"
+            message = f"{kind} `{predicate}` has two fields `{field.name}`"
             yield Diagnostic("duplicate-field", message, field.span, notes=notes, help="rename one of them")
 
 
@@ -71,6 +74,8 @@ def _uses(program: syntax.Program) -> Iterator[tuple[str, int, Span]]:
                 yield statement.atom.predicate, len(statement.atom.arguments), statement.atom.span
             case syntax.Input() if statement.fields:  # without fields it says nothing of its arguments
                 yield statement.predicate, len(statement.fields), statement.span
+            case syntax.Output():
+                yield from ((name, len(fields), fields[0].span) for name, fields in statement.named)
             case syntax.Ask():
                 yield statement.query.predicate, len(statement.query.arguments), statement.query.span
             case _:

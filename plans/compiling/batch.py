@@ -6,7 +6,7 @@ recursion that looks further ahead in each round. Nothing is pruned: every predi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ from tidelog.plans.normal.times.sustain import sustain
 from tidelog.plans.plan.plan import BindShape, MoveShape, Step, TupleShape
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.numerals import shorten
-from tidelog.plans.tree.syntax import Ask, Background, Program, Rule
+from tidelog.plans.tree.syntax import Ask, Background, Field, Program, Rule
 
 _OF_STREAMS = frozenset({"unused-rule", "never-derived"})
 """Warnings of what an output does not need: here all is told."""
@@ -92,7 +92,8 @@ class BatchPlan:
 
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text."""
-        return Answer(record, self.timeline)
+        known = self.schema.predicates.get(record[0])
+        return Answer(record, self.timeline, known.fields if known is not None and known.is_named else ())
 
 
 def compile_batch(
@@ -160,6 +161,9 @@ class _BatchCompiler(Compiler):
         every = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
         others = None if schema.others is None else dict.fromkeys(schema.others, True)
         return replace(schema, predicates=every, others=others)
+
+    def _named_outputs(self, open_to_data: Collection[str]) -> Mapping[str, tuple[Field, ...]]:
+        return super()._named_outputs({*self.arities})
 
     def _shortest_reader(self) -> dict[str, int]:
         """No `#`-facts: every predicate is part of the result."""

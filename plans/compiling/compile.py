@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -12,6 +12,7 @@ from tidelog.plans.analysis.physical.repeating import pass_on
 from tidelog.plans.analysis.recursion.loops import LoopFinder
 from tidelog.plans.asking.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.checks import require
+from tidelog.plans.checks.inferring import output_fields
 from tidelog.plans.compiling.fusing import fuse
 from tidelog.plans.compiling.only_asked import as_warnings, blamed, chooses_outputs, outputs_without
 from tidelog.plans.compiling.pieces import tell_in_pieces
@@ -146,22 +147,28 @@ class Compiler:
     # --- predicates -----------------------------------------------------------------------------------------------------
 
     def _schema(self) -> Schema:
-        declared = {item.predicate: item for item in self.normal.declarations}
+        declared = {item.predicate: item.fields for item in self.normal.declarations}
         open_to_all = not declared and not self.normal.asked
+        named = self._named_outputs({*self.arities} if open_to_all else ())
         predicates = {}
         for name, arity in self.arities.items():
             if name in self.normal.origins or name in self.normal.constraints or name == TOP:
                 continue
-            fields: tuple[Field, ...] = declared[name].fields if name in declared else ()
+            fields: tuple[Field, ...] = named.get(name) or declared.get(name, ())
             predicates[name] = PredicateSchema(
                 name=name,
                 arity=arity,
                 fields=tuple(item.name for item in fields),
                 types=tuple(item.type for item in fields),
                 accepts_input=open_to_all or name in self.normal.inputs,
+                is_named=name in named,
             )
         others = {name: False for name in _arities(begin(self.program)) if name not in predicates} if declared else None
         return Schema(self.timeline, predicates, others=others)
+
+    def _named_outputs(self, open_to_data: Collection[str]) -> Mapping[str, tuple[Field, ...]]:
+        """The fields of outputs whose arguments have names; data may hold anything of what is `open_to_data`."""
+        return output_fields(self.program, open_to_data)
 
     def _facts(self) -> tuple[Record, ...]:
         records: list[Record] = []

@@ -7,16 +7,18 @@ what sources deliver and sinks take. They are plain tuples since millions of the
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import SupportsFloat
 
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.tree.numerals import canonical, plain_number, shorten
-from tidelog.plans.tree.syntax import FieldType, Interval, Value
+from tidelog.plans.tree.syntax import FieldType, Interval, Time, Value
 
 Row = tuple[Value, ...]
 Fact = tuple[Row, int, int]
@@ -24,19 +26,24 @@ Record = tuple[str, Row, int, int]
 ValueLike = Value | SupportsFloat
 """A constant as callers give it: text, a boolean, or a number of any type, such as NumPy's, a Decimal or a Fraction."""
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PLAIN_CONSTANT = re.compile(r"[A-Za-z][A-Za-z0-9_:/-]*\Z")
 _PLAIN_PREDICATE = re.compile(r"[A-Za-z_0-9][A-Za-z0-9_]*(:[A-Za-z0-9_]+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class PredicateSchema:
-    """What the program says of one predicate: its arity, its fields (none if undeclared), whether data may hold it."""
+    """What the program says of one predicate: its arity, its fields (none if undeclared), whether data may hold it.
+
+    With `is_named`, it is an output whose arguments have names: its answers are written with them.
+    """
 
     name: str
     arity: int
     fields: tuple[str, ...] = ()
     types: tuple[FieldType, ...] = ()
     accepts_input: bool = True
+    is_named: bool = False
 
     def fits(self, row: Row) -> bool:
         """Whether a row has this predicate's arguments, of its types."""
@@ -197,11 +204,27 @@ class Answer:
     `interval` is exact: `low` and `high` are fractions or ±infinity. It is worked out when it is asked for, as the text is.
     """
 
-    __slots__ = ("_record", "_timeline")
+    __slots__ = ("_fields", "_record", "_timeline")
 
-    def __init__(self, record: Record, timeline: Timeline) -> None:
+    def __init__(self, record: Record, timeline: Timeline, fields: tuple[str, ...] = ()) -> None:
         self._record = record
         self._timeline = timeline
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Value:
+        if name in Answer.__slots__ or name not in self._fields:
+            known = f"; its arguments are {', '.join(self._fields)}" if name[:1] != "_" and self._fields else ""
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}{known}", name=name, obj=self)
+        return self._record[1][self._fields.index(name)]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def as_dict(self) -> dict[str, Value]:
+        """The arguments by name. ValueError where the program does not name them (`output alarm(room: text).`)."""
+        if len(self._fields) != len(self._record[1]):
+            raise ValueError(f"the program names no arguments of `{self.predicate}`: write `output {self.predicate}(…).`")
+        return dict(zip(self._fields, self._record[1], strict=True))
 
     @property
     def predicate(self) -> str:
@@ -217,6 +240,31 @@ class Answer:
     def interval(self) -> Interval:
         """When it holds."""
         return self._timeline.decode_interval(self._record[2], self._record[3])
+
+    @property
+    def begins_at(self) -> datetime | None:
+        """When it begins, in UTC; None where it has always held.
+
+        A time between two microseconds is rounded down. ValueError where the program declares no unit, or the time is
+        beyond the years 1 to 9999; `interval.left_open` tells whether it holds then.
+        """
+        return self._moment(self.interval.low)
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """When it ends, in UTC; None where no end is known. Otherwise as `begins_at`."""
+        return self._moment(self.interval.high)
+
+    def _moment(self, time: Time) -> datetime | None:
+        unit = self._timeline.unit
+        if unit is None:
+            raise ValueError("the program declares no unit, such as `timeline integer, unit 1 s`: times are numbers")
+        if isinstance(time, float):
+            return None
+        try:
+            return _EPOCH + timedelta(microseconds=math.floor(time * unit * 1_000_000))
+        except OverflowError:
+            raise ValueError(f"`{time}` lies beyond the years 1 to 9999") from None
 
     @property
     def text(self) -> str:

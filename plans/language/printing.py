@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import zip_longest
+from typing import Any, cast
 
 from tidelog.plans.data.facts import quote
 from tidelog.plans.data.timeline import format_interval, format_time
@@ -204,7 +207,7 @@ def format_statement(statement: syntax.Statement) -> str:
         case syntax.Input():
             return f"{_input(statement)}."
         case syntax.Output():
-            return f"output {', '.join(map(format_predicate, statement.predicates))}."
+            return f"output {', '.join(_told(statement))}."
         case syntax.Background():
             return f"background {format_predicate(statement.predicate)} from {quote(statement.path)}."
         case syntax.Ask():
@@ -251,10 +254,18 @@ def _duration(seconds: Fraction) -> str:
 
 
 def _input(declaration: syntax.Input) -> str:
-    text = f"input {format_predicate(declaration.predicate)}"
-    if declaration.fields:
-        text += f"({', '.join(map(_field, declaration.fields))})"
+    text = f"input {_declared(declaration.predicate, declaration.fields)}"
     return text if declaration.delay is None else f"{text} delay {format_time(declaration.delay)}{declaration.delay_unit}"
+
+
+def _declared(predicate: str, fields: tuple[syntax.Field, ...]) -> str:
+    named = f"({', '.join(map(_field, fields))})" if fields else ""
+    return format_predicate(predicate) + named
+
+
+def _told(output: syntax.Output) -> Iterator[str]:
+    for predicate, fields in zip_longest(output.predicates, output.fields, fillvalue=()):
+        yield _declared(cast(str, predicate), cast(Any, fields))
 
 
 def _field(field: syntax.Field) -> str:

@@ -298,7 +298,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def fields(self, items: list[Any]) -> tuple[syntax.Field, ...]:
         if len(items) - 2 > MAX_ARGUMENTS:
             where = token_span(items[MAX_ARGUMENTS + 1][0])
-            raise refuse(where, f"an input has more than {MAX_ARGUMENTS} fields", code="too-many-arguments")
+            raise refuse(where, f"a predicate has more than {MAX_ARGUMENTS} fields", code="too-many-arguments")
         types = [item[1] for item in items[1:-1] if item[1] is not None]
         wrong = [unknown_type(token) for token in types if token.lower() not in TYPES]
         if wrong:
@@ -309,7 +309,12 @@ class TreeBuilder(Transformer[Token, Any]):
         return items[0], items[1] if len(items) > 1 else None
 
     def output(self, items: list[Any]) -> syntax.Output:
-        return syntax.Output(tuple(item.text for item in items[1:]), cover(items))
+        names, fields = zip(*items[1:], strict=True)
+        last = fields[-1][-1] if fields[-1] else names[-1]
+        return syntax.Output(tuple(name.text for name in names), fields if any(fields) else (), cover([items[0], last]))
+
+    def told(self, items: list[Any]) -> tuple[Name, tuple[syntax.Field, ...]]:
+        return items[0], items[1] if len(items) > 1 else ()
 
     def background(self, items: list[Any]) -> syntax.Background:
         return syntax.Background(items[1].text, read_text(items[3]), cover(items))

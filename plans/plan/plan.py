@@ -326,4 +326,6 @@ class Plan:
 
     def answer(self, record: Record) -> Answer:
         """A record as an answer, with its exact interval and its text; that of a change is a `Change`."""
-        return (Change if isinstance(record, ChangeRecord) else Answer)(record, self.timeline)
+        known = self.schema.predicates.get(record[0])
+        names = known.fields if known is not None and known.is_named else ()
+        return (Change if isinstance(record, ChangeRecord) else Answer)(record, self.timeline, names)

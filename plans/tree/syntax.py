@@ -8,6 +8,7 @@ comparison: two formulas are equal when they read the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -330,10 +331,19 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`output alarm.` or `output alarm, spell.`"""
+    """`output alarm.` or `output alarm(room: text), spell.`
+
+    `fields` has those of each predicate, none where its arguments have no names; it is empty where none of them has any.
+    """
 
     predicates: tuple[str, ...]
+    fields: tuple[tuple[Field, ...], ...] = ()
     span: Span = place()
+
+    @property
+    def named(self) -> Iterator[tuple[str, tuple[Field, ...]]]:
+        """The predicates whose arguments have names, with their fields."""
+        return ((name, fields) for name, fields in zip(self.predicates, self.fields, strict=False) if fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,11 @@ def _derives(rule: syntax.Rule, needed: set[str]) -> bool:
     return head is None or head.predicate in needed
 
 
+def named_outputs(program: syntax.Program) -> dict[str, tuple[syntax.Field, ...]]:
+    """The outputs whose arguments have names, with their fields."""
+    return {name: fields for output in statements_of(program, syntax.Output) for name, fields in output.named}
+
+
 def leaves(*expressions: syntax.Expression) -> Iterator[syntax.Variable | syntax.Wildcard]:
     """The variables and wildcards of terms and expressions."""
     for expression in expressions:

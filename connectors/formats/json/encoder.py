@@ -1,4 +1,7 @@
-"""Answers as JSON lines: a fact is `{"predicate":"temp","args":["s1",21.5],"time":17}`."""
+"""Answers as JSON lines: a fact is `{"predicate":"temp","args":["s1",21.5],"time":17}`.
+
+Where an output names its arguments, it is `{"temp":{"sensor":"s1","value":21.5},"time":17}`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.formats.fact_lines import FactLines
 from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
+from tidelog.connectors.formats.json.names import Names
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
@@ -56,10 +60,13 @@ class JsonEncoder(FactLines):
         self._ranges = BoundedCache(self._range, _small, MAX_TIMES)
         self._ends: BoundedCache[tuple[int, int], tuple[_Time | None, _Time | UnsetType]]
         self._ends = BoundedCache(self._both_ends, _small, MAX_TIMES)
+        self._named = {name: Names.of(known) for name, known in schema.predicates.items() if known.is_named}
         super().__init__(HypotheticalEncoder(schema, self._times) if schema.questions else None, asks=bool(schema.questions))
 
     def _facts(self, facts: Sequence[Record]) -> bytes:
         is_whole, ranges = self._is_whole, self._ranges
+        if self._named:
+            return _encode_lines([self._fact(fact) for fact in facts])
         return _encode_lines(
             [
                 _Fact(predicate, row, lo) if is_whole and lo == hi else _Fact(predicate, row, *ranges[lo, hi])
@@ -67,10 +74,17 @@ class JsonEncoder(FactLines):
             ]
         )
 
+    def _fact(self, fact: Record) -> _Fact | dict[str, object]:
+        """A fact of a program whose outputs name their arguments."""
+        predicate, row, lo, hi = fact
+        line = _Fact(predicate, row, *self._ranges[lo, hi])
+        names = self._named.get(predicate)
+        return line if names is None else names.line(line)
+
     def _changes(self, changes: Sequence[Record]) -> bytes:
         return _encode_lines([self._change(change) for change in changes])
 
-    def _change(self, change: Record) -> _Change:
+    def _change(self, change: Record) -> _Change | dict[str, object]:
         """A change, with what it follows from where it is explained: null where that is not known any more."""
         predicate, row, lo, hi = change
         line = _Change(predicate, row, *self._ends[lo, hi])
@@ -78,7 +92,8 @@ class JsonEncoder(FactLines):
             line.retracted = True
         elif change.__class__ is not ChangeRecord:
             line.because = getattr(change, "because", None)
-        return line
+        names = self._named.get(predicate)
+        return line if names is None else names.line(line)
 
     def _range(self, key: tuple[int, int]) -> tuple[_Time | UnsetType, str | UnsetType]:
         """`time` and `interval` of a fact."""
