@@ -28,8 +28,13 @@ def is_number(column: Array) -> bool:
 
 
 def dense(values: Array) -> tuple[Array, int]:
-    """Numbers from 0 on for the different values of an array of int64, and how many there are."""
-    encoded = pa.array(values).dictionary_encode()
+    """Numbers from 0 on for the different values of an array of int64, in the order in which they come; and how many there are.
+
+    >>> dense(np.array([7, 5, 7, 6]))[0].tolist()
+    [0, 1, 0, 2]
+    """
+    buffer = pa.py_buffer(np.ascontiguousarray(values, np.int64))  # `pa.array` would load pandas, where that is installed
+    encoded = pa.Array.from_buffers(pa.int64(), len(values), [None, buffer]).dictionary_encode()
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
 
 

@@ -159,6 +159,10 @@ class Coverage:
             rows[row] = bounds
             kept.append(row)
 
+    def bounds(self, row: Row) -> Bounds:
+        """When a row holds, which is not to be changed."""
+        return self.rows.get(row, [])
+
     def entries(self) -> int:
         """How many ranges are stored."""
         return sum(map(len, self.rows.values())) >> 1
