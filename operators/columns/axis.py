@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog.operators.columns.arrays import Array, np, packs, radix_order, ranges, ranks
+from tidelog.operators.stores.room import UNBOUNDED, NoRoomError
 from tidelog.plans.data.timeline import NEG, POS
 
 _ROOM = 1 << 62
@@ -155,19 +156,24 @@ def _gaps(begins: Array, ends: Array, first: Array, runs_begin: Array, runs_end:
     return lo[there], hi[there], owner[there]
 
 
-def meetings(begins: Array, ends: Array, other_begins: Array, other_ends: Array) -> tuple[Array, Array]:
+def meetings(
+    begins: Array, ends: Array, other_begins: Array, other_ends: Array, most: int = UNBOUNDED
+) -> tuple[Array, Array]:
     """The pairs of ranges on either side that share a place, each once, by their numbers; each side is in order.
 
     Of two that meet, one begins within the other: the others that begin in each range are found, and then the ranges that
-    begin behind the begin of each other one.
+    begin behind the begin of each other one. NoRoomError where there are more than `most`.
     """
     first = ranks(other_begins, begins, "left")
     count = np.searchsorted(other_begins, ends, "left") - first
+    behind = ranks(begins, other_begins, "right")
+    further = np.searchsorted(begins, other_ends, "left") - behind
+    np.maximum(further, 0, out=further)
+    total = int(count.sum()) + int(further.sum())
+    if total > most:
+        raise NoRoomError(total)
     left, right = np.repeat(np.arange(len(begins)), count), ranges(first, count)
-    first = ranks(begins, other_begins, "right")
-    count = np.searchsorted(begins, other_ends, "left") - first
-    np.maximum(count, 0, out=count)
-    more, against = ranges(first, count), np.repeat(np.arange(len(other_begins)), count)
+    more, against = ranges(behind, further), np.repeat(np.arange(len(other_begins)), further)
     return np.concatenate([left, more]), np.concatenate([right, against])
 
 

@@ -1,7 +1,7 @@
 """Steps in rounds over numbered rows: what follows from what is new on the ports, and from all that is known there.
 
-Nothing here waits for a frontier: all of time is there at once. What follows may have been told before; whoever takes it adds
-it to what is known (`Numbered`), and goes on with what was new.
+Nothing here waits for a frontier: all of time is there at once. What follows may have been told before; whoever takes it
+adds it to what is known (`Numbered`), and goes on with what was new.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tidelog.operators.columns.moving import ColumnDilate, ColumnStepped
 from tidelog.operators.columns.numbered import Image, Numbered, Table
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.columns.thresholds import ColumnThreshold
+from tidelog.operators.stores.room import Room
 from tidelog.plans.data.timeline import POS, Timeline
 from tidelog.plans.plan.plan import (
     AggregateShape,
@@ -99,14 +100,15 @@ class _Lasting(Following):
 class _Joined(Following):
     """A join of several atoms: what is new of each meets all that is known of the others."""
 
-    def __init__(self, table: Table, known: Sequence[Numbered], shape: JoinShape) -> None:
+    def __init__(self, table: Table, known: Sequence[Numbered], shape: JoinShape, room: Room) -> None:
         super().__init__(table)
         self.looks_back = tuple(range(len(known)))
         self._known = known
-        self._joining = Joining(shape, table.pool)
+        self._joining = Joining(shape, table.pool, room)
+        self._laid: dict[int, tuple[Batch, Batch]] = {}
 
     def follow(self, new: News) -> Batch:
-        every = [self._pattern(port, known.held) for port, known in enumerate(self._known)]
+        every = [self._all(port, known.held) for port, known in enumerate(self._known)]
         if not all(map(len, every)):
             return empty(1)
         found = []
@@ -114,6 +116,12 @@ class _Joined(Following):
             if batch is not None:
                 found.append(self._joining.of([*every[:port], self._pattern(port, batch), *every[port + 1 :]]))
         return _numbered(joined(found, self._joining.width, self.table.pool), self.table)
+
+    def _all(self, port: int, held: Batch) -> Batch:
+        """All that is known of a port; what has not changed is laid out once."""
+        if port not in self._laid or self._laid[port][0] is not held:
+            self._laid[port] = held, self._pattern(port, held)
+        return self._laid[port][1]
 
     def _pattern(self, port: int, batch: Batch) -> Batch:
         return self._joining.pattern(port, self._known[port].table.laid(batch)) if len(batch) else batch
@@ -154,10 +162,13 @@ class _Paired(Following):
 
     looks_back = (0, 1)
 
-    def __init__(self, table: Table, known: Sequence[Numbered], shape: PairShape, timeline: Timeline) -> None:
+    def __init__(
+        self, table: Table, known: Sequence[Numbered], shape: PairShape, timeline: Timeline, room: Room
+    ) -> None:
         super().__init__(table)
         self._known = known
         self._kernel = ColumnPair(shape, timeline, table.pool)
+        self._kernel.room = room
         shared = [name for name in shape.right if name in shape.left]
         self._shared = [[names.index(name) for name in shared] for names in (shape.left, shape.right)]
 
@@ -196,9 +207,10 @@ class _Whole(Following):
         return _numbered(kernel.advance(ports, [POS] * len(ports), POS), self.table)
 
 
-def follow_step(shape: Shape, ports: Sequence[Numbered], table: Table, timeline: Timeline) -> Following:
+def follow_step(shape: Shape, ports: Sequence[Numbered], table: Table, timeline: Timeline, room: Room) -> Following:
     """A step whose ports bring these rows. `table` is for the rows that it makes; where it makes none, its own is that of
-    its first port. TypeError for a shape that is not followed."""
+    its first port. NoRoomError, from its rounds, where it would make too many. TypeError for a shape that is not followed.
+    """
     pool = table.pool
     match shape:
         case DilateShape(metric, future):
@@ -212,11 +224,11 @@ def follow_step(shape: Shape, ports: Sequence[Numbered], table: Table, timeline:
         case JoinShape(atoms=(_,)):
             return _Rewriting(table, [Image(ports[0].table, table, _selecting(shape, pool))])
         case JoinShape():
-            return _Joined(table, ports, shape)
+            return _Joined(table, ports, shape, room)
         case AntiJoinShape():
             return _Outside(ports[0].table, ports[1], shape)
         case PairShape():
-            return _Paired(table, ports, shape, timeline)
+            return _Paired(table, ports, shape, timeline, room)
         case LatchShape() | LatestShape() | AggregateShape() | ThresholdShape():
             return _Whole(table, ports, lambda width: _kernel(shape, width, timeline, pool))
         case _:

@@ -11,6 +11,7 @@ from tidelog.operators.columns.expressions import Scope
 from tidelog.operators.columns.kernel import Pointwise, Windowed, after
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.stores.room import Room
 from tidelog.plans.analysis.physical.lookups import kept_columns, variables_of
 from tidelog.plans.plan.plan import AntiJoinShape, JoinShape
 from tidelog.plans.tree.syntax import Comparison, Constant, Term, Variable
@@ -47,11 +48,12 @@ class ColumnJoin(Windowed):
 
 
 class Joining:
-    """Joins the rows of atoms, each narrowed to the columns that matter."""
+    """Joins the rows of atoms, each narrowed to the columns that matter; NoRoomError where they make more than may be."""
 
-    def __init__(self, shape: JoinShape, pool: Pool) -> None:
+    def __init__(self, shape: JoinShape, pool: Pool, room: Room | None = None) -> None:
         self._shape = shape
         self._pool = pool
+        self._room = room or Room()
         self._head = frozenset(variables_in(shape.head))
         self.columns = [kept_columns(shape, atom) for atom in range(len(shape.atoms))]
         self.width = len(shape.head)
@@ -102,7 +104,7 @@ class Joining:
         (mine, others), size = keys_of(tables, [scope.size, len(batch)], self._pool)
         axis = Axis(size, (lo, batch.lo), (hi, batch.hi))
         own, other = Laid(axis, mine, lo, hi), Laid(axis, others, batch.lo, batch.hi)
-        left, right = meetings(own.begins, own.ends, other.begins, other.ends)
+        left, right = meetings(own.begins, own.ends, other.begins, other.ends, self._room.rows)
         left, right = own.numbers(left), other.numbers(right)
         scope.keep(left, needed)
         for name, column in zip(names, batch.columns, strict=True):

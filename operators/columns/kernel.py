@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import shift
+from tidelog.operators.stores.room import Room
 from tidelog.plans.data.timeline import NEG, POS
 
 
 class Kernel(ABC):
     """What a step computes, stretch by stretch. `widths` are the arguments of each port, `width` those of its output.
 
-    `failed` counts the rows for which arithmetic had no result.
+    `failed` counts the rows for which arithmetic had no result. What can make many rows of few looks at the `room`.
     """
 
     def __init__(self, widths: Sequence[int], width: int, pool: Pool) -> None:
@@ -28,6 +29,7 @@ class Kernel(ABC):
         self.pool = pool
         self.frontier = NEG
         self.failed = 0
+        self.room = Room()
 
     @abstractmethod
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:

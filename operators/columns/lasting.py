@@ -116,7 +116,7 @@ class ColumnPair(Windowed):
         (mine, others), size = keys_of(tables, [len(lefts), len(rights)], self.pool)
         axis = Axis(size, (run_lo, rights.lo), (run_hi, rights.hi))
         own, other = Laid(axis, mine, run_lo, run_hi), Laid(axis, others, rights.lo, rights.hi)
-        left, right = meetings(own.begins, own.ends, other.begins, other.ends)
+        left, right = meetings(own.begins, own.ends, other.begins, other.ends, self.room.rows)
         left, right = own.numbers(left), other.numbers(right)
         return left, right, (run_lo[left], run_hi[left])
 

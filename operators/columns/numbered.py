@@ -1,7 +1,7 @@
 """Rows as numbers: each different row is kept once, and coverage says which of them hold, and when.
 
-A *numbered* batch has one column: the places (int64) of its rows in a `Table`. So what moves in time copies no arguments, and
-what looks at arguments does so once for each row, however often it holds.
+A *numbered* batch has one column: the places (int64) of its rows in a `Table`. So what moves in time copies no arguments,
+and what looks at arguments does so once for each row, however often it holds.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Image:
 
 
 class Numbered:
-    """When the rows of a table hold: a numbered batch in order, of maximal runs, that answers what is added with what is new.
+    """When the rows of a table hold: a numbered batch in order, of maximal runs, that answers additions with what is new.
 
     >>> known = Numbered(Table(Pool()))
     >>> known.table.begin([("a",)])
@@ -156,7 +156,9 @@ class Numbered:
             return self.held
         known = Runs(*axis.laid(held.columns[0], held.lo, held.hi), held.columns[0])
         runs.places = rows[runs.places]
-        fresh, self.held = _united(axis, known, runs)
+        fresh, both = _united(axis, known, runs)
+        if len(fresh):
+            self.held = both
         return fresh
 
     def of_rows(self, numbers: Array) -> Batch:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from tidelog.operators.stores.amortised import LIMITS
@@ -162,6 +163,10 @@ class Coverage:
     def bounds(self, row: Row) -> Bounds:
         """When a row holds, which is not to be changed."""
         return self.rows.get(row, [])
+
+    def times(self) -> Iterable[int]:
+        """All times at which a range begins or ends, in any order; some may come again."""
+        return chain.from_iterable(self.rows.values())
 
     def entries(self) -> int:
         """How many ranges are stored."""

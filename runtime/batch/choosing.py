@@ -1,4 +1,4 @@
-"""When the rounds of a stratum go in columns: where there are many facts, NumPy is there, and every step can be followed so."""
+"""When the rounds of a stratum go in columns: where facts are many, NumPy is there, and every step can be followed so."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from tidelog.runtime.batch.strategies import News, Strategy, Taken
 from tidelog.runtime.batch.wiring import Derived, Frame, tell_step
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding
 
-FEW = 1_000
-"""A round that brings fewer ranges is done sooner row by row."""
+FEW, FEW_OF = 1_000, 128
+"""A round that brings fewer ranges is done sooner row by row; or one range for so many that are known, or still fewer."""
 SMALL_ROUNDS = 100
 """After so many of these in a row, rounds go on row by row: they have cost about what it costs to begin so."""
 
@@ -71,7 +71,8 @@ class ColumnRounds(Strategy):
     def _follow(self, step: Step) -> Following:
         target = self._unions.get(step.id)
         table = Table(self._pool) if target is None else self._told[target].table
-        following = follow_step(step.shape, [self._port(feed) for feed in step.inputs], table, self._plan.timeline)
+        ports = [self._port(feed) for feed in step.inputs]
+        following = follow_step(step.shape, ports, table, self._plan.timeline, self._known.bound.room)
         self._told[step.id] = Numbered(following.table)
         self._kept.update(step.inputs[port].name for port in following.looks_back if step.inputs[port].kind == "step")
         if target is not None:
@@ -99,7 +100,9 @@ class ColumnRounds(Strategy):
             said[step.id] = joined([said[step.id], out], 1, self._pool) if step.id in said else out
         self._is_first = False
         wanted = (*self._stratum.predicates, *self._stratum.constraints)
-        return {name: ColumnFacts(self._told[name].table, joined(found[name], 1, self._pool)) for name in wanted if name in found}
+        return {
+            name: ColumnFacts(self._told[name].table, joined(found[name], 1, self._pool)) for name in wanted if name in found
+        }
 
     def _fresh(self, feed: Feed, said: Mapping[str, Batch]) -> Batch | None:
         if feed.kind == "step":
@@ -125,7 +128,8 @@ class ColumnRounds(Strategy):
         return Taken(ColumnFacts(facts.table, new), is_cut, fits)
 
     def learn(self, news: News) -> None:
-        self._small = self._small + 1 if sum(map(len, news.values())) < FEW else 0
+        least = max(FEW, sum(store.entries() for store in self._stores.values()) // FEW_OF)
+        self._small = self._small + 1 if sum(map(len, news.values())) < least else 0
         for name, facts in news.items():
             if isinstance(facts, ColumnFacts):
                 self._new[name] = facts.batch

@@ -38,7 +38,8 @@ class ColumnStore:
         if number is None:
             return []
         held = self.known.of_rows(np.array([number]))
-        return _flat(held).tolist()
+        bounds: Bounds = _flat(held).tolist()
+        return bounds
 
     def add(self, found: Batch) -> Batch:
         """Add a numbered batch; returns what of it is new."""
@@ -48,6 +49,11 @@ class ColumnStore:
     def insert(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add coverage and return what of it is new."""
         return list(ColumnFacts(self.known.table, self.add(numbered(self.known.table, list(facts)))))
+
+    def times(self) -> Iterable[int]:
+        """All times at which a range begins or ends."""
+        times: list[int] = np.unique(np.concatenate([self.known.held.lo, self.known.held.hi])).tolist()
+        return times
 
     def entries(self) -> int:
         """How many ranges are stored."""

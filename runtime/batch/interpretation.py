@@ -39,6 +39,9 @@ class Stored(Protocol):
     def bounds(self, row: Row) -> Bounds:
         """When a row holds, which is not to be changed."""
 
+    def times(self) -> Iterable[int]:
+        """All times at which a range begins or ends, in any order; some may come again."""
+
     def entries(self) -> int:
         """How many ranges are stored."""
 
@@ -125,6 +128,10 @@ class Interpretation:
             for fact in self._repeating_of(predicate):
                 facts += [(fact.row, lo, hi) for lo, hi in fact.between(*horizon)]
         return facts
+
+    def times_of(self, predicate: str) -> Iterable[int]:
+        """The times at which something of a predicate of the program begins or ends, but for what repeats."""
+        return self._known[predicate].times()
 
     def bounds_of(self, predicate: str, rows: Iterable[Row]) -> Iterator[tuple[Row, Bounds]]:
         """What is stored for some rows of a predicate of the program, as bounds, which are not to be changed."""

@@ -49,12 +49,14 @@ MOST_RANGES = 20_000_000
 @dataclass(frozen=True, slots=True)
 class MaterialisationStatistics:
     """What has been done: rounds that brought something new, ranges new in each of them (the last 10,000), how many rules
-    were discarded before their stratum's end, and how often an operator was given facts."""
+    were discarded before their stratum's end, how often an operator was given facts, and how many of the rounds went in
+    columns. There, what is new of a row counts once for each maximal range; by rows it may come in several parts."""
 
     rounds: int
     facts: tuple[int, ...]
     discarded: int
     evaluations: int
+    in_columns: int = 0
 
 
 class Materialisation:
@@ -111,7 +113,7 @@ class Materialisation:
         self._violation: Violation | None = None
         self._news: Mapping[str, Sequence[Fact]] = {}
         self._counts: deque[int] = deque(maxlen=MOST_ROUNDS)
-        self._rounds = 0
+        self._rounds = self._in_columns = 0
         self._discarded = self._evaluations = 0
         self._complete: set[str] = set()
 
@@ -138,6 +140,7 @@ class Materialisation:
             self._news = self._take(derived, self._current)
             if self._news:
                 self._rounds += 1
+                self._in_columns += self._current.goes_in_columns
                 self._counts.append(sum(map(len, self._news.values())))
                 self._current.learn(self._news)
                 return True
@@ -274,7 +277,7 @@ class Materialisation:
         current = self._current
         discarded = self._discarded + (len(current.strategy.discarded) if current else 0)
         evaluations = self._evaluations + (current.evaluations if current else 0)
-        return MaterialisationStatistics(self._rounds, tuple(self._counts), discarded, evaluations)
+        return MaterialisationStatistics(self._rounds, tuple(self._counts), discarded, evaluations, self._in_columns)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

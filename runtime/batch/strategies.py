@@ -25,7 +25,7 @@ News = Mapping[str, Sequence[Fact]]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What was new of what a round has derived for a predicate; whether some of it was cut off, and whether its times fit."""
+    """What is new of what a round has derived for a predicate; whether some of it was cut off, and whether its times fit."""
 
     new: Sequence[Fact]
     is_cut: bool

@@ -130,6 +130,11 @@ class StratumRun:
         return self.strategy.apply()
 
     @property
+    def goes_in_columns(self) -> bool:
+        """Whether its rounds go in columns."""
+        return self._columns is not None
+
+    @property
     def evaluations(self) -> int:
         """How often an operator was given facts."""
         return self._evaluations + self.strategy.evaluations
