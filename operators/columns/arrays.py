@@ -28,7 +28,7 @@ def is_number(column: Array) -> bool:
 
 
 def dense(values: Array) -> tuple[Array, int]:
-    """Numbers from 0 on for the different values of an array of int64, in the order in which these come, and how many they are.
+    """Numbers from 0 on for the different values of an array of int64, in the order in which they come; and how many.
 
     >>> dense(np.array([7, 5, 7, 6]))[0].tolist()
     [0, 1, 0, 2]

@@ -162,9 +162,7 @@ class _Paired(Following):
 
     looks_back = (0, 1)
 
-    def __init__(
-        self, table: Table, known: Sequence[Numbered], shape: PairShape, timeline: Timeline, room: Room
-    ) -> None:
+    def __init__(self, table: Table, known: Sequence[Numbered], shape: PairShape, timeline: Timeline, room: Room) -> None:
         super().__init__(table)
         self._known = known
         self._kernel = ColumnPair(shape, timeline, table.pool)

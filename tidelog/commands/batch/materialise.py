@@ -103,7 +103,8 @@ def _show_statistics(done: Materialisation) -> None:
     """Rounds, what each brought, and how much work it was."""
     statistics = done.statistics()
     work = f"{count(statistics.evaluations, 'evaluation')}, {count(statistics.discarded, 'rule')} discarded"
-    say(f"{count(statistics.rounds, 'round')}; {work}")
+    columns = f", {statistics.in_columns} in columns" if statistics.in_columns else ""
+    say(f"{count(statistics.rounds, 'round')}{columns}; {work}")
     first = statistics.rounds - len(statistics.facts) + 1
     for number, new in enumerate(statistics.facts, first):
         say(f"round {number}: {count(new, 'new range')}")
