@@ -33,9 +33,12 @@ def dense(values: Array) -> tuple[Array, int]:
     >>> dense(np.array([7, 5, 7, 6]))[0].tolist()
     [0, 1, 0, 2]
     """
-    buffer = pa.py_buffer(np.ascontiguousarray(values, np.int64))  # `pa.array` would load pandas, where that is installed
+    if not len(values):
+        return np.empty(0, np.int64), 0
+    # `pa.array` and `to_numpy` would load pandas, where that is installed
+    buffer = pa.py_buffer(np.ascontiguousarray(values, np.int64))
     encoded = pa.Array.from_buffers(pa.int64(), len(values), [None, buffer]).dictionary_encode()
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+    return np.frombuffer(encoded.indices.buffers()[1], np.int32, len(values)).astype(np.int64), len(encoded.dictionary)
 
 
 def packs(count: int, size: int) -> bool:

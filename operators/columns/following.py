@@ -191,7 +191,8 @@ class _Paired(Following):
 
 
 class _Whole(Following):
-    """A kernel that gets all of its ports at once."""
+    """A kernel that gets all of its ports anew: what is negated, counted or held is complete, so that is once. What has to
+    come to a threshold may grow."""
 
     def __init__(self, table: Table, known: Sequence[Numbered], build: Callable[[int], Kernel]) -> None:
         super().__init__(table)

@@ -17,7 +17,7 @@ from typing import Any
 
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.buckets import Buckets
-from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.facts import Fact, Row, format_atom
 from tidelog.plans.data.timeline import POS
 
 Bounds = list[int]
@@ -163,6 +163,13 @@ class Coverage:
     def bounds(self, row: Row) -> Bounds:
         """When a row holds, which is not to be changed."""
         return self.rows.get(row, [])
+
+    def atoms(self, predicate: str) -> Iterator[tuple[str, int, int]]:
+        """Its facts, with the rows as atoms of a predicate, as text."""
+        for row, bounds in self.rows.items():
+            atom = format_atom(predicate, row)
+            for i in range(0, len(bounds), 2):
+                yield atom, bounds[i], bounds[i + 1]
 
     def times(self) -> Iterable[int]:
         """All times at which a range begins or ends, in any order; some may come again."""

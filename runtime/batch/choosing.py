@@ -48,11 +48,11 @@ def _is_followed(step: Step, growing: set[str]) -> bool:
     match step.shape:
         case AntiJoinShape():
             return step.inputs[1].name not in growing
-        case LatchShape() | LatestShape() | AggregateShape() | ThresholdShape():
+        case LatchShape() | LatestShape() | AggregateShape():
             return not any(feed.name in growing for feed in step.inputs)
         case UnionShape(reach=reach):
             return reach == 1
-        case JoinShape() | DilateShape() | SteppedShape() | ErodeShape() | PairShape():
+        case JoinShape() | DilateShape() | SteppedShape() | ErodeShape() | PairShape() | ThresholdShape():
             return bool(step.inputs)
         case _:
             return False

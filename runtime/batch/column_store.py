@@ -10,7 +10,7 @@ from tidelog.operators.columns.batch import Batch
 from tidelog.operators.columns.numbered import Numbered, Table
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.stores.coverage import Bounds
-from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.facts import Fact, Row, format_constant, format_predicate
 
 
 class ColumnStore:
@@ -49,6 +49,15 @@ class ColumnStore:
     def insert(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add coverage and return what of it is new."""
         return list(ColumnFacts(self.known.table, self.add(numbered(self.known.table, list(facts)))))
+
+    def atoms(self, predicate: str) -> Iterator[tuple[str, int, int]]:
+        """Its facts, with the rows as atoms of a predicate, as text; each value is written once."""
+        held, table = self.known.held, self.known.table
+        texts = [_written(column, table.pool)[held.columns[0]].tolist() for column in table.columns]
+        name = format_predicate(predicate)
+        rows = map(",".join, zip(*texts, strict=True))
+        atoms = (f"{name}({row})" for row in rows) if texts else [name] * len(held)
+        return zip(atoms, held.lo.tolist(), held.hi.tolist(), strict=True)
 
     def times(self) -> Iterable[int]:
         """All times at which a range begins or ends."""
@@ -92,6 +101,12 @@ def numbered(table: Table, facts: Sequence[Fact]) -> Batch:
     rows, lo, hi = zip(*facts, strict=True)
     columns = [table.pool.column(values) for values in zip(*rows, strict=True)]
     return Batch((table.numbers(columns, len(rows)),), np.array(lo, np.int64), np.array(hi, np.int64))
+
+
+def _written(column: Array, pool: Pool) -> Array:
+    """The text of each value of a column."""
+    found, places = np.unique(column, return_inverse=True)
+    return np.array([format_constant(value) for value in pool.listed(found)], object)[places]
 
 
 def _held(every: Iterable[Bounds]) -> Batch:

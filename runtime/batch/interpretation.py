@@ -39,6 +39,9 @@ class Stored(Protocol):
     def bounds(self, row: Row) -> Bounds:
         """When a row holds, which is not to be changed."""
 
+    def atoms(self, predicate: str) -> Iterable[tuple[str, int, int]]:
+        """Its facts, with the rows as atoms of a predicate, as text."""
+
     def times(self) -> Iterable[int]:
         """All times at which a range begins or ends, in any order; some may come again."""
 
@@ -202,6 +205,13 @@ class Interpretation:
             for predicate, store in stores.items():
                 if predicate != hidden:
                     yield from ((predicate, *fact) for fact in _facts(store))
+
+    def atoms(self) -> Iterator[tuple[str, int, int]]:
+        """What `records` has, with each predicate and row as the text of an atom."""
+        for stores, hidden in ((self._known, TOP), (self._others, "")):
+            for predicate, store in stores.items():
+                if predicate != hidden:
+                    yield from store.atoms(predicate)
 
     def repeating(self) -> Iterator[Repeating]:
         """What repeats for ever, in no particular order."""

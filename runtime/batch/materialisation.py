@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Unpack
@@ -42,6 +43,8 @@ MOST_ROUNDS_TO_REPEAT = 1_000_000
 """How many rounds a recursion is followed that repeats itself in the end."""
 SHOWN_PERIODS = 3
 """How often what repeats for ever is drawn behind the first time."""
+_WRITTEN_TIMES = 1 << 16
+"""So many times are kept as text: facts share them."""
 MOST_RANGES = 20_000_000
 """How many ranges such rounds may bring; either need not be enough for a period, but memory has an end, too."""
 
@@ -173,6 +176,11 @@ class Materialisation:
         What repeats for ever is left out: `repeating` tells it.
         """
         return self._known.records()
+
+    def texts(self, at: Callable[[int, int], str]) -> Iterator[str]:
+        """What `facts` has, each as text; `at` writes what stands behind its `@`."""
+        write = lru_cache(_WRITTEN_TIMES)(at)
+        return (f"{atom}@{write(lo, hi)}" for atom, lo, hi in self._known.atoms())
 
     def repeating(self) -> Iterator[Repeating]:
         """What holds again and again for ever, in no particular order."""

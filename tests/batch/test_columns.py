@@ -16,6 +16,8 @@ from drawing import drawn
 from oracle.agreement import records_of
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
 from oracle.programs import Features, Kind
+from oracle.recursive_programs import Tiny, few_facts, tiny_programs
+from oracle.recursive_programs import compiled as compiled_tiny
 from tidelog.plans.compiling.batch import BatchPlan, compile_batch
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
@@ -123,6 +125,29 @@ def test_aggregates_are_as_rows(data: st.DataObject, forms: object) -> None:
     rows, columns = both(plan, records_of(plan, facts))
     assert outcome(columns) == outcome(rows)
     assert holding(columns) == holding(rows), show(program, facts)
+
+
+@pytest.mark.slow
+@drawn(60)
+@given(
+    st.data(),
+    st.sampled_from([Tiny(), Tiny(kind="integer"), Tiny(kind="integer", windows=True), Tiny(endless=2)]),
+    st.sampled_from([2, 100]),
+)
+def test_what_repeats_for_ever_is_as_by_rows(data: st.DataObject, tiny: Tiny, small: int) -> None:
+    """Recursion that need not end, into the past and the future, is found to repeat in the same round, to the same facts."""
+    program = data.draw(tiny_programs(tiny))
+    facts = data.draw(few_facts(program, tiny))
+    plan = compiled_tiny(program)
+    with (
+        patch.object(column_rounds, "SMALL_ROUNDS", small),
+        patch.object(materialisation, "MOST_ROUNDS", 100),
+        patch.object(materialisation, "MOST_ROUNDS_TO_REPEAT", 150),
+    ):
+        rows, columns = both(plan, records_of(plan, facts))
+        assert outcome(columns) == outcome(rows)
+    assert holding(columns) == holding(rows), show(program, facts)
+    assert columns.statistics().rounds == rows.statistics().rounds
 
 
 # --- wide rows, many of them --------------------------------------------------------------------------------------------

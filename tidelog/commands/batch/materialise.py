@@ -92,8 +92,7 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
 
 
 def _texts(done: Materialisation, times: TimeFormatter) -> Iterator[str]:
-    for predicate, row, lo, hi in done.facts():
-        yield f"{format_atom(predicate, row)}@{times.at(lo, hi)}"
+    yield from done.texts(times.at)
     for fact, way in both_ways(done.repeating()):
         text = f"{format_atom(fact.predicate, fact.row)}@{times.at(fact.lo, fact.hi)}"
         yield text + going_on(times.length(abs(fact.period)), way)
