@@ -175,26 +175,26 @@ def _batch(axis: Axis, rows: Array, runs: Runs) -> Batch:
 def _united(axis: Axis, known: Runs, runs: Runs) -> tuple[Batch, Batch]:
     """What of runs lies outside of known ones, and both together; the places of either are their rows.
 
-    Most runs lengthen one known run at one end, or meet none. What lengthens one is written into it.
+    Most runs lengthen one known run at one end, or touch none. What lengthens one is written into it.
     """
-    first = ranks(known.ends, runs.begins, "right")  # the first known run that ends behind the begin
+    first = ranks(known.ends, runs.begins, "left")  # the first known run that ends where it begins, or behind that
     at = np.minimum(first, len(known.begins) - 1)
     begin, end = known.begins[at], known.ends[at]
-    is_free = (first == len(known.begins)) | (begin >= runs.ends)
-    before, behind = ~is_free & (runs.begins < begin), ~is_free & (runs.ends > end)
+    is_apart = (first == len(known.begins)) | (begin > runs.ends)
+    before, behind = ~is_apart & (runs.begins < begin), ~is_apart & (runs.ends > end)
     later = known.begins[np.minimum(first + 1, len(known.begins) - 1)]
     is_cut = behind & (before | (later > begin) & (later < runs.ends))
     fresh = Runs(np.where(behind, end, runs.begins), np.where(before, begin, runs.ends), runs.places)
-    there = is_free | before | behind
+    there = is_apart | before | behind
     if is_cut.any():
         there &= ~is_cut
         cut = np.flatnonzero(is_cut)
         pieces = without(runs.begins[cut], runs.ends[cut], known.begins, known.ends)
-        loose = _sorted(_parts(fresh, is_free), Runs(pieces[0], pieces[1], runs.places[cut[pieces[2]]]))
+        loose = _sorted(_parts(fresh, is_apart), Runs(pieces[0], pieces[1], runs.places[cut[pieces[2]]]))
         before, behind = before & ~is_cut, behind & ~is_cut
-        new = _sorted(_parts(fresh, there & ~is_free), loose)
+        new = _sorted(_parts(fresh, there & ~is_apart), loose)
     else:
-        loose = _parts(fresh, is_free)
+        loose = _parts(fresh, is_apart)
         new = fresh if there.all() else _parts(fresh, there)
     known.begins[at[before]] = runs.begins[before]
     known.ends[at[behind]] = runs.ends[behind]

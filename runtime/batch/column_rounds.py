@@ -124,8 +124,7 @@ class ColumnRounds(Strategy):
         batch = facts.batch
         is_cut = until < POS and bool((batch.hi > until).any())
         new = self._stores[predicate].add(batch.clipped(NEG, until) if is_cut else batch)
-        fits = all(((times <= NEG) | (times >= POS) | (abs(times) <= LIMIT)).all() for times in (new.lo, new.hi))
-        return Taken(ColumnFacts(facts.table, new), is_cut, fits)
+        return Taken(ColumnFacts(facts.table, new), is_cut, _fits(new.lo) and _fits(new.hi))
 
     def learn(self, news: News) -> None:
         least = max(FEW, sum(store.entries() for store in self._stores.values()) // FEW_OF)
@@ -170,3 +169,9 @@ class ColumnRounds(Strategy):
         for step in self._steps:
             waiting = len(self._new.get(step.id, ())) // ON_THE_WAY
             yield Holding(len(self._told[step.id].held) + waiting, partial(tell_step, self._plan.program, step))
+
+
+def _fits(times: Array) -> bool:
+    if not len(times) or (-LIMIT <= int(times.min()) and int(times.max()) <= LIMIT):
+        return True
+    return bool(((times <= NEG) | (times >= POS) | (abs(times) <= LIMIT)).all())
