@@ -172,6 +172,6 @@ class ColumnRounds(Strategy):
 
 
 def _fits(times: Array) -> bool:
-    if not len(times) or (-LIMIT <= int(times.min()) and int(times.max()) <= LIMIT):
+    if not len(times) or (int(times.min()) >= -LIMIT and int(times.max()) <= LIMIT):
         return True
     return bool(((times <= NEG) | (times >= POS) | (abs(times) <= LIMIT)).all())
