@@ -39,7 +39,7 @@ from tidelog.plans.plan.plan import (
 )
 
 WHOLE = LatchShape | LatestShape | AggregateShape | ThresholdShape
-"""What is computed once, of ports that are complete."""
+"""What is computed from all that there is on its ports."""
 
 News = Sequence[Batch | None]
 """Of each port what is new, as a numbered batch; None where nothing is."""
