@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,15 +11,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
+from typing import Literal
 
 from tidelog.compiling import compile_batch
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import Timeline
+from tidelog.runtime.batch import choosing
 from tidelog.runtime.batch.materialisation import Materialisation, MaterialisationStatistics
-from tidelog.runtime.batch.strategies import StrategyName
 
-STRATEGIES: tuple[StrategyName, ...] = ("naive", "seminaive", "optimised")
+Way = Literal["naive", "seminaive", "optimised", "columns"]
+"""The three strategies by rows, and the seminaive one in columns."""
+WAYS: tuple[Way, ...] = ("naive", "seminaive", "optimised", "columns")
 _ENDLESS = 10_000
 
 
@@ -65,43 +69,55 @@ def collecting_nothing() -> Iterator[None]:
         gc.enable()
 
 
-def measure(case: Case, facts: int, repeats: int, naive: int) -> dict[StrategyName, Cost]:
-    """Each strategy over the same facts, by turns, forwards and backwards; the naive one once, for up to `naive` facts.
+@contextmanager
+def going(way: Way) -> Iterator[None]:
+    """Within it, materialisations go in columns, however few their facts are, or by rows, however many."""
+    before, choosing.WORTH_IT = choosing.WORTH_IT, 0 if way == "columns" else sys.maxsize
+    try:
+        yield
+    finally:
+        choosing.WORTH_IT = before
+
+
+def measure(case: Case, facts: int, repeats: int, naive: int) -> dict[Way, Cost]:
+    """Each way over the same facts, by turns, forwards and backwards; the naive one once, for up to `naive` facts.
 
     AssertionError if what holds in the end differs.
     """
     plan = case.plan()
     records = list(case.facts(facts, plan.timeline))
-    times: dict[StrategyName, list[list[float]]] = {strategy: [] for strategy in STRATEGIES}
+    times: dict[Way, list[list[float]]] = {way: [] for way in WAYS}
     costs = {}
-    order = [strategy for strategy in STRATEGIES if strategy != "naive" or facts <= naive]
+    order = [way for way in WAYS if way != "naive" or facts <= naive]
     for turn in range(repeats):
-        for strategy in order:
-            if turn == 0 or strategy != "naive":
-                done = _loaded(plan, strategy, records)
-                times[strategy].append(_times(done, case.rounds))
-                costs[strategy] = _cost(done, times[strategy])
+        for way in order:
+            if turn == 0 or way != "naive":
+                done = _loaded(plan, way, records)
+                with going(way):
+                    times[way].append(_times(done, case.rounds))
+                costs[way] = _cost(done, times[way])
         order.reverse()
     if len({(cost.stored, cost.fingerprint) for cost in costs.values()}) > 1:
-        raise AssertionError(f"{case.name}: the strategies do not agree")
+        raise AssertionError(f"{case.name}: the ways do not agree")
     return costs
 
 
-def peak_memory(case: Case, facts: int, strategy: StrategyName) -> int:
+def peak_memory(case: Case, facts: int, way: Way) -> int:
     """The most memory in bytes from the first fact that is made to the last round."""
     plan = case.plan()
     gc.collect()
     tracemalloc.start()
     try:
-        done = _loaded(plan, strategy, case.facts(facts, plan.timeline))
-        done.run(case.rounds)
+        done = _loaded(plan, way, case.facts(facts, plan.timeline))
+        with going(way):
+            done.run(case.rounds)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
 
-def _loaded(plan: BatchPlan, strategy: StrategyName, records: Iterable[Record]) -> Materialisation:
-    done = Materialisation(plan, strategy)
+def _loaded(plan: BatchPlan, way: Way, records: Iterable[Record]) -> Materialisation:
+    done = Materialisation(plan, "seminaive" if way == "columns" else way)
     done.load(records)
     return done
 

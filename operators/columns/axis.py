@@ -82,12 +82,16 @@ class Axis:
 
     def times(self, keys: Array, begins: Array, ends: Array) -> tuple[Array, Array]:
         """The closed ranges of time of ranges on the axis."""
-        lo, hi = begins - keys * self._span, ends - keys * self._span
+        origins: Array = keys * self._span
         if self._known is not None:
-            return self._known[lo], self._known[hi] - 1
-        lo, hi = lo + self._first, hi + (self._first - 1)
-        lo[lo == self._first] = NEG
-        hi[hi == self._last - 1] = POS
+            return self._known[begins - origins], self._known[ends - origins] - 1
+        origins -= self._first
+        lo: Array = begins - origins
+        origins += 1
+        hi: Array = ends - origins
+        if not self._has_ends:
+            lo[lo == self._first] = NEG
+            hi[hi == self._last - 1] = POS
         return lo, hi
 
     def keys(self, places: Array) -> Array:

@@ -52,7 +52,7 @@ class ColumnJoin(Windowed):
 
 
 class Joining:
-    """Joins the rows of atoms, each narrowed to the columns that matter."""
+    """Joins the rows of atoms, each narrowed to the columns that matter; NoRoomError where they make more than may be."""
 
     def __init__(self, shape: JoinShape, pool: Pool) -> None:
         self._shape = shape

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.buckets import Buckets
-from tidelog.plans.data.facts import Fact, Row
+from tidelog.plans.data.facts import Fact, Row, format_atom
 from tidelog.plans.data.timeline import POS
 
 Bounds = list[int]
@@ -158,6 +159,21 @@ class Coverage:
                 del bounds[: bisect_left(bounds, bound + 1) & ~1]
             rows[row] = bounds
             kept.append(row)
+
+    def bounds(self, row: Row) -> Bounds:
+        """When a row holds, which is not to be changed."""
+        return self.rows.get(row, [])
+
+    def atoms(self, predicate: str) -> Iterator[tuple[str, int, int]]:
+        """Its facts, with the rows as atoms of a predicate, as text."""
+        for row, bounds in self.rows.items():
+            atom = format_atom(predicate, row)
+            for i in range(0, len(bounds), 2):
+                yield atom, bounds[i], bounds[i + 1]
+
+    def times(self) -> Iterable[int]:
+        """All times at which a range begins or ends, in any order; some may come again."""
+        return chain.from_iterable(self.rows.values())
 
     def entries(self) -> int:
         """How many ranges are stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING, Protocol
 
 from tidelog.operators.stores.coverage import Bounds, Coverage, overlapping
 from tidelog.plans.compiling.batch import BatchPlan
@@ -18,8 +19,34 @@ from tidelog.runtime.batch.folding import Times, fold
 from tidelog.runtime.batch.sides import FUTURE, SIDES, Sides, mirrored
 from tidelog.runtime.network.state_bound import Holding, StateBound
 
+if TYPE_CHECKING:
+    from tidelog.operators.columns.pool import Pool
+
 _PORTION = 65_536
 """So many facts are loaded between two looks at what is held."""
+
+
+class Stored(Protocol):
+    """When the rows of a predicate hold: a `Coverage`, or in columns a `ColumnStore`."""
+
+    @property
+    def rows(self) -> dict[Row, Bounds]:
+        """By row; in columns not to be changed."""
+
+    def insert(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Add coverage; returns what of it is new."""
+
+    def bounds(self, row: Row) -> Bounds:
+        """When a row holds, which is not to be changed."""
+
+    def atoms(self, predicate: str) -> Iterable[tuple[str, int, int]]:
+        """Its facts, with the rows as atoms of a predicate, as text."""
+
+    def times(self) -> Iterable[int]:
+        """All times at which a range begins or ends, in any order; some may come again."""
+
+    def entries(self) -> int:
+        """How many ranges are stored."""
 
 
 class Interpretation:
@@ -27,6 +54,7 @@ class Interpretation:
 
     Predicates that the program does not mention take part in nothing, but they hold. `start` is the begin of the earliest
     fact loaded, where clipped windows begin; None as long as none is. `bound` counts what is held, here and by operators.
+    Predicates may be kept in columns, whose values are those of the `pool`.
     """
 
     def __init__(self, plan: BatchPlan, bound: StateBound | None = None) -> None:
@@ -36,7 +64,8 @@ class Interpretation:
         self.loaded = 0
         self.start: int | None = None
         self._repeating: dict[str, dict[Row, list[Repeating]]] = {}
-        self._known: dict[str, Coverage] = {
+        self.pool: Pool | None = None
+        self._known: dict[str, Stored] = {
             step.id: Coverage(keeps=True)
             for step in plan.steps
             if isinstance(step.shape, UnionShape) and step.id not in plan.normal.origins
@@ -66,7 +95,24 @@ class Interpretation:
         if start < POS:
             self.start = start
 
-    def _store(self, predicate: str, own: bool) -> Coverage:
+    def store_of(self, predicate: str) -> Stored:
+        """What is stored for a predicate of the program."""
+        return self._known[predicate]
+
+    def keep(self, predicate: str, store: Stored) -> None:
+        """Keep in another form what is stored for a predicate of the program."""
+        self._known[predicate] = store
+
+    def keep_rows(self, predicate: str) -> dict[Row, Bounds]:
+        """Keep what is stored for a predicate of the program row by row, if it was not; returns that."""
+        store = self._known[predicate]
+        if not isinstance(store, Coverage):
+            rows = store.rows
+            store = self._known[predicate] = Coverage(keeps=True)
+            store.rows.update(rows)
+        return store.rows
+
+    def _store(self, predicate: str, own: bool) -> Stored:
         store = self._known.get(predicate) if own else None
         if store is None:
             store = self._others.get(predicate)
@@ -85,6 +131,10 @@ class Interpretation:
             for fact in self._repeating_of(predicate):
                 facts += [(fact.row, lo, hi) for lo, hi in fact.between(*horizon)]
         return facts
+
+    def times_of(self, predicate: str) -> Iterable[int]:
+        """The times at which something of a predicate of the program begins or ends, but for what repeats."""
+        return self._known[predicate].times()
 
     def bounds_of(self, predicate: str, rows: Iterable[Row]) -> Iterator[tuple[Row, Bounds]]:
         """What is stored for some rows of a predicate of the program, as bounds, which are not to be changed."""
@@ -107,12 +157,13 @@ class Interpretation:
     def restore(self, stored: Mapping[str, Mapping[Row, Bounds]]) -> None:
         """Go back to what `copy` gave."""
         for name, rows in stored.items():
-            store = self._known[name] = Coverage(keeps=True)
+            store = Coverage(keeps=True)
+            self._known[name] = store
             store.rows.update((row, list(bounds)) for row, bounds in rows.items())
 
     def settle(self, predicate: str, sides: Sides, unit: int) -> None:
         """From here on a predicate goes on as its `sides` tell: what repeats is kept once, and dropped behind that."""
-        rows = self._known[predicate].rows
+        rows = self.keep_rows(predicate)
         for row, bounds in rows.items():
             ranges = list(zip(bounds[::2], bounds[1::2], strict=True))
             for side in SIDES:
@@ -155,6 +206,13 @@ class Interpretation:
                 if predicate != hidden:
                     yield from ((predicate, *fact) for fact in _facts(store))
 
+    def atoms(self) -> Iterator[tuple[str, int, int]]:
+        """What `records` has, with each predicate and row as the text of an atom."""
+        for stores, hidden in ((self._known, TOP), (self._others, "")):
+            for predicate, store in stores.items():
+                if predicate != hidden:
+                    yield from store.atoms(predicate)
+
     def repeating(self) -> Iterator[Repeating]:
         """What repeats for ever, in no particular order."""
         for predicate in self._repeating:
@@ -168,7 +226,7 @@ class Interpretation:
         """Whether a fact holds at all its times."""
         predicate, row, lo, hi = record
         stores = [stores[predicate] for stores in (self._known, self._others) if predicate in stores]
-        every = [store.rows[row] for store in stores if row in store.rows]
+        every = [store.bounds(row) for store in stores]
         if any(bounds[i] <= lo and hi <= bounds[i + 1] for bounds in every for i in overlapping(bounds, lo, lo)):
             return True
         if lo <= NEG or hi >= POS:
@@ -185,7 +243,7 @@ def rules_of(plan: BatchPlan, predicate: str) -> list[str]:
     return list(dict.fromkeys(source for source in (steps[predicate].source, *sources) if source))
 
 
-def _facts(store: Coverage) -> Iterator[Fact]:
+def _facts(store: Stored) -> Iterator[Fact]:
     for row, bounds in store.rows.items():
         for i in range(0, len(bounds), 2):
             yield row, bounds[i], bounds[i + 1]

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,13 +17,13 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Record, Row
 from tidelog.plans.data.intervals import maximal
 from tidelog.plans.data.repeating import Repeating
-from tidelog.plans.data.timeline import LIMIT, NEG, POS
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
-from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName
+from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to
 from tidelog.runtime.batch.stratum import StratumRun
 from tidelog.runtime.batch.wiring import Derived
 from tidelog.runtime.emission.violations import Violation, Violations
@@ -42,6 +43,8 @@ MOST_ROUNDS_TO_REPEAT = 1_000_000
 """How many rounds a recursion is followed that repeats itself in the end."""
 SHOWN_PERIODS = 3
 """How often what repeats for ever is drawn behind the first time."""
+_WRITTEN_TIMES = 1 << 16
+"""So many times are kept as text: facts share them."""
 MOST_RANGES = 20_000_000
 """How many ranges such rounds may bring; either need not be enough for a period, but memory has an end, too."""
 
@@ -49,12 +52,14 @@ MOST_RANGES = 20_000_000
 @dataclass(frozen=True, slots=True)
 class MaterialisationStatistics:
     """What has been done: rounds that brought something new, ranges new in each of them (the last 10,000), how many rules
-    were discarded before their stratum's end, and how often an operator was given facts."""
+    were discarded before their stratum's end, how often an operator was given facts, and how many of the rounds went in
+    columns. There, what is new of a row counts once for each maximal range; by rows it may come in several parts."""
 
     rounds: int
     facts: tuple[int, ...]
     discarded: int
     evaluations: int
+    in_columns: int = 0
 
 
 class Materialisation:
@@ -111,7 +116,7 @@ class Materialisation:
         self._violation: Violation | None = None
         self._news: Mapping[str, Sequence[Fact]] = {}
         self._counts: deque[int] = deque(maxlen=MOST_ROUNDS)
-        self._rounds = 0
+        self._rounds = self._in_columns = 0
         self._discarded = self._evaluations = 0
         self._complete: set[str] = set()
 
@@ -133,11 +138,12 @@ class Materialisation:
             self._next_stratum()
         while self._current is not None and self._violation is None:
             with self._telling():
-                derived = self._current.strategy.apply()
+                derived = self._current.apply()
             self._note_violation(derived)
             self._news = self._take(derived, self._current)
             if self._news:
                 self._rounds += 1
+                self._in_columns += self._current.goes_in_columns
                 self._counts.append(sum(map(len, self._news.values())))
                 self._current.learn(self._news)
                 return True
@@ -170,6 +176,11 @@ class Materialisation:
         What repeats for ever is left out: `repeating` tells it.
         """
         return self._known.records()
+
+    def texts(self, at: Callable[[int, int], str]) -> Iterator[str]:
+        """What `facts` has, each as text; `at` writes what stands behind its `@`."""
+        write = lru_cache(_WRITTEN_TIMES)(at)
+        return (f"{atom}@{write(lo, hi)}" for atom, lo, hi in self._known.atoms())
 
     def repeating(self) -> Iterator[Repeating]:
         """What holds again and again for ever, in no particular order."""
@@ -271,10 +282,10 @@ class Materialisation:
 
     def statistics(self) -> MaterialisationStatistics:
         """An immutable record of the work done."""
-        current = self._current.strategy if self._current else None
-        discarded = self._discarded + (len(current.discarded) if current else 0)
+        current = self._current
+        discarded = self._discarded + (len(current.strategy.discarded) if current else 0)
         evaluations = self._evaluations + (current.evaluations if current else 0)
-        return MaterialisationStatistics(self._rounds, tuple(self._counts), discarded, evaluations)
+        return MaterialisationStatistics(self._rounds, tuple(self._counts), discarded, evaluations, self._in_columns)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
@@ -290,7 +301,7 @@ class Materialisation:
     def _next_stratum(self) -> None:
         if self._current is not None:
             self._discarded += len(self._current.strategy.discarded)
-            self._evaluations += self._current.strategy.evaluations
+            self._evaluations += self._current.evaluations
             self._complete.update(self._current.stratum.predicates)
         stratum = next(self._strata, None)
         self._current = None
@@ -299,36 +310,25 @@ class Materialisation:
                 self.plan, stratum, self._known, self._strategy, self._settled, self._until, self._exact
             )
 
-    def _take(self, derived: Derived, current: StratumRun) -> dict[str, list[Fact]]:
+    def _take(self, derived: Derived, current: StratumRun) -> dict[str, Sequence[Fact]]:
         news = {}
         for predicate, facts in derived.items():
             if predicate not in self.plan.constraints:
-                kept = self._up_to_the_end(facts)
-                if kept is not facts and any(hi > self._until for _, _, hi in facts):
+                taken = current.strategy.take(predicate, facts, self._until)
+                if taken.is_cut:
                     current.note_cut(predicate)
-                new = self._known.insert(predicate, kept)
-                if new:
-                    self._check_times(predicate, new)
-                    news[predicate] = new
+                if not taken.fits:
+                    raise DataError(f"`{predicate}` is derived at times beyond what the timeline can hold")
+                if taken.new:
+                    news[predicate] = taken.new
         return news
-
-    def _up_to_the_end(self, facts: list[Fact]) -> list[Fact]:
-        until = self._until
-        if until >= POS:
-            return facts
-        return [(row, lo, min(hi, until)) for row, lo, hi in facts if lo <= until]
-
-    def _check_times(self, predicate: str, facts: Sequence[Fact]) -> None:
-        for _, lo, hi in facts:
-            if not (lo == NEG or -LIMIT <= lo <= LIMIT) or not (hi == POS or -LIMIT <= hi <= LIMIT):
-                raise DataError(f"`{predicate}` is derived at times beyond what the timeline can hold")
 
     def _note_violation(self, derived: Derived) -> None:
         """Of all violations of a round, over maximal ranges, the first as text: the same in every strategy."""
         found: list[Violation] = []
         for constraint in self.plan.constraints:
             if constraint in derived:
-                violated = maximal(self._up_to_the_end(derived[constraint]))
+                violated = maximal(up_to(derived[constraint], self._until))
                 found += self._violations.receive(constraint, violated, POS)
         self._violation = min(found, key=str, default=None)
 

@@ -254,7 +254,7 @@ def _parts(plan: BatchPlan, stratum: Stratum) -> Iterator[_Part]:
 
 def _finite_ends(known: Interpretation, names: Iterable[str]) -> list[int]:
     """The first and the last finite end of what holds; none if there is none."""
-    ends = [time for name in names for _, *times in known.facts_of(name) for time in times if NEG < time < POS]
+    ends = set().union(*(known.times_of(name) for name in names)) - {NEG, POS}
     return [min(ends), max(ends)] if ends else []
 
 

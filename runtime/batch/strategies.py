@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from tidelog.plans.analysis.recursion.rounds import Component, Stratum
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import LIMIT, NEG, POS
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.wiring import Derived, Frame, Wiring
 
@@ -20,6 +21,15 @@ StrategyName = Literal["seminaive", "naive", "optimised"]
 
 News = Mapping[str, Sequence[Fact]]
 """What a round has added to each predicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What is new of what a round has derived for a predicate; whether some of it was cut off, and whether its times fit."""
+
+    new: Sequence[Fact]
+    is_cut: bool
+    fits: bool = True
 
 
 class Strategy(ABC):
@@ -36,6 +46,13 @@ class Strategy(ABC):
     @abstractmethod
     def apply(self) -> Derived:
         """Apply the stratum's rules once to everything known."""
+
+    def take(self, predicate: str, facts: Sequence[Fact], until: int) -> Taken:
+        """Add to what is known what was derived for a predicate, as far as that time."""
+        kept = up_to(facts, until)
+        new = self._known.insert(predicate, kept)
+        is_cut = kept is not facts and any(hi > until for _, _, hi in facts)
+        return Taken(new, is_cut, all(map(_fits, new)))
 
     @abstractmethod
     def learn(self, news: News) -> None:
@@ -164,3 +181,15 @@ class Optimised(Seminaive):
 
 
 STRATEGIES: Mapping[StrategyName, type[Strategy]] = {"seminaive": Seminaive, "naive": Naive, "optimised": Optimised}
+
+
+def up_to(facts: Sequence[Fact], until: int) -> Sequence[Fact]:
+    """Facts without what lies beyond a time."""
+    if until >= POS:
+        return facts
+    return [(row, lo, min(hi, until)) for row, lo, hi in facts if lo <= until]
+
+
+def _fits(fact: Fact) -> bool:
+    _, lo, hi = fact
+    return (lo == NEG or -LIMIT <= lo <= LIMIT) and (hi == POS or -LIMIT <= hi <= LIMIT)

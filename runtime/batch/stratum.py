@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.recursion.rounds import Stratum
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.runtime.batch.choosing import goes_in_columns
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.saturation import Saturation
 from tidelog.runtime.batch.sides import FUTURE, PAST, Sides
 from tidelog.runtime.batch.sight import Sight
 from tidelog.runtime.batch.strategies import News, Optimised, Seminaive, Strategy
-from tidelog.runtime.batch.wiring import Frame
+from tidelog.runtime.batch.wiring import Derived, Frame
+
+if TYPE_CHECKING:
+    from tidelog.runtime.batch.column_rounds import ColumnRounds
 
 _FIRST_CHECK = 4
 _SPREAD = 2
@@ -60,6 +67,7 @@ class StratumRun:
         self._held: dict[str, list[Fact]] = {}
         self._opened: set[str] = set()
         self.all_rounds = self.ranges = 0
+        self._evaluations = 0
         self._cut: set[str] = set()
         self._begin()
 
@@ -77,10 +85,59 @@ class StratumRun:
         tapped = self._saturation.tapped if self._saturation else {}
         for name, facts in self._forever.items():
             tapped[name].insert(facts)
+        self._columns = None
         self._closed = self._sight.closed(self._opened)
         clips = self._sight.clips(horizon, self._closed)
-        frame = Frame(tapped=tapped, forever=self._forever, horizon=horizon, clips=clips)
-        self.strategy = self._strategy(self._plan, self.stratum, self._known, frame)
+        self._frame = Frame(tapped=tapped, forever=self._forever, horizon=horizon, clips=clips)
+        self._columns = self._in_columns() if self._strategy is Seminaive and not (self._below or clips) else None
+        self.strategy = self._columns or self._by_rows()
+
+    def _in_columns(self) -> ColumnRounds | None:
+        """The strategy in columns, where that is worth it, and all steps can be followed so."""
+        if not goes_in_columns(self._plan, self.stratum, self._known.loaded):
+            return None
+        from tidelog.runtime.batch.column_rounds import ColumnRounds  # noqa: PLC0415 - few facts need no NumPy
+
+        return ColumnRounds(self._plan, self.stratum, self._known, self._frame)
+
+    def _by_rows(self) -> Strategy:
+        return self._strategy(self._plan, self.stratum, self._known, self._frame)
+
+    def _leave_columns(self, columns: ColumnRounds) -> None:
+        """Go on row by row: the first round so is about all that is known."""
+        self._evaluations += columns.evaluations
+        self._note_derived()
+        for name in dict.fromkeys((*self.stratum.reads, *self.stratum.predicates)):
+            self._known.keep_rows(name)
+        self._columns = None
+        self.strategy = self._by_rows()
+
+    def _note_derived(self) -> None:
+        """Let saturation know what has been derived in columns."""
+        if self._columns is not None and self._saturation is not None:
+            self._columns.note(self._saturation.touched, self._saturation.tapped)
+
+    def apply(self) -> Derived:
+        """Apply the stratum's rules once to everything known."""
+        columns = self._columns
+        if columns is not None and not columns.is_slow:
+            try:
+                return columns.apply()
+            except (ArithmeticError, DataError, NoRoomError):
+                pass  # row by row it may be done, or there is an error that tells of a row
+        if columns is not None:
+            self._leave_columns(columns)
+        return self.strategy.apply()
+
+    @property
+    def goes_in_columns(self) -> bool:
+        """Whether its rounds go in columns."""
+        return self._columns is not None
+
+    @property
+    def evaluations(self) -> int:
+        """How often an operator was given facts."""
+        return self._evaluations + self.strategy.evaluations
 
     def learn(self, news: News) -> None:
         """Take in what a round has brought."""
@@ -92,7 +149,7 @@ class StratumRun:
         """Note what is new of one predicate, for saturation."""
         self.ranges += len(facts)
         self._new += len(facts)
-        if self._saturation is not None:
+        if self._saturation is not None and self._columns is None:
             self._saturation.touched[name].update(row for row, _, _ in facts)
 
     def note_cut(self, predicate: str) -> None:
@@ -123,6 +180,7 @@ class StratumRun:
         return self._check(self._saturation, {})
 
     def _check(self, saturation: Saturation, news: News) -> bool:
+        self._note_derived()
         if saturation.check(news):
             if not self._closed:
                 self._settle(saturation)

@@ -17,12 +17,13 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import OperatorError
 from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.plan import Step
+from tidelog.plans.tree.syntax import Program
 from tidelog.runtime.network.deploy import build_operator
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 
 Port = tuple[str, int]
 Message = tuple[int, Sequence[Fact], int]
-Derived = dict[str, list[Fact]]
+Derived = Mapping[str, Sequence[Fact]]
 """What rules gave for each predicate of the text, and each constraint; new or not."""
 
 
@@ -112,7 +113,7 @@ class Wiring:
 
     def run(self) -> Derived:
         """One round: all that waits runs through the operators; returns what comes out for predicates and constraints."""
-        derived: Derived = {}
+        derived: dict[str, list[Fact]] = {}
         self._made.clear()
         for name in self._steps:
             messages, self._waiting[name] = self._waiting[name], []
@@ -135,7 +136,7 @@ class Wiring:
                 made = operator.receive(port, facts, frontier)
                 out += made
             except NoRoomError as full:
-                raise self._bound.error(Holding(full.rows, partial(self._tell, name))) from None
+                raise self._bound.error(Holding(full.rows, partial(tell_step, self._program, self._steps[name]))) from None
             except Exception as error:
                 raise _failure(self._steps[name], port, facts, error) from error
             self._bound.moved(len(facts) + len(made))
@@ -152,17 +153,19 @@ class Wiring:
         for name, operator in self._operators.items():
             waiting = sum(len(facts) for _, facts, _ in self._waiting[name])
             moving = (waiting + self._made.get(name, 0)) // ON_THE_WAY
-            yield Holding(operator.entries() + moving, partial(self._tell, name))
-
-    def _tell(self, name: str) -> tuple[str, str]:
-        text = self._steps[name].source
-        return (f"the rule `{text}`", place_of(self._program, text)) if text else (f"the step `{name}`", "")
+            yield Holding(operator.entries() + moving, partial(tell_step, self._program, self._steps[name]))
 
     def _let_go(self, name: str, operator: Operator) -> None:
         self._evaluations += operator.evaluations
         del self._operators[name]
         if name in self._unions or name in self._constraints:
             self.discarded.append(name)
+
+
+def tell_step(program: Program, step: Step) -> tuple[str, str]:
+    """The rule that a step is of, and where that is."""
+    text = step.source
+    return (f"the rule `{text}`", place_of(program, text)) if text else (f"the step `{step.id}`", "")
 
 
 def _clipped(facts: Iterable[Fact], first: int, last: int) -> Iterator[Fact]:

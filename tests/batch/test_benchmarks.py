@@ -13,7 +13,16 @@ from benchmarks.__main__ import main
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ("University, 21 rules", "University, all 29 rules", "Weather, 4 rules", "program E", "program M", "program H")
+PROGRAMS = (
+    "University, 21 rules",
+    "University, all 29 rules",
+    "Weather, 4 rules",
+    "program E",
+    "program M",
+    "program H",
+    "Nine rules",
+    "of up to five columns",
+)
 
 DRAWN = """
 from benchmarks.batch.suite import CASES

@@ -92,8 +92,7 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
 
 
 def _texts(done: Materialisation, times: TimeFormatter) -> Iterator[str]:
-    for predicate, row, lo, hi in done.facts():
-        yield f"{format_atom(predicate, row)}@{times.at(lo, hi)}"
+    yield from done.texts(times.at)
     for fact, way in both_ways(done.repeating()):
         text = f"{format_atom(fact.predicate, fact.row)}@{times.at(fact.lo, fact.hi)}"
         yield text + going_on(times.length(abs(fact.period)), way)
@@ -103,7 +102,8 @@ def _show_statistics(done: Materialisation) -> None:
     """Rounds, what each brought, and how much work it was."""
     statistics = done.statistics()
     work = f"{count(statistics.evaluations, 'evaluation')}, {count(statistics.discarded, 'rule')} discarded"
-    say(f"{count(statistics.rounds, 'round')}; {work}")
+    columns = f", {statistics.in_columns} in columns" if statistics.in_columns else ""
+    say(f"{count(statistics.rounds, 'round')}{columns}; {work}")
     first = statistics.rounds - len(statistics.facts) + 1
     for number, new in enumerate(statistics.facts, first):
         say(f"round {number}: {count(new, 'new range')}")
