@@ -26,6 +26,7 @@ from tidelog.connectors.http.requests.posting import Posting
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.streams import Streams
+from tidelog.connectors.http.watching.devices import Devices
 from tidelog.connectors.http.watching.state import View
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.http.watching.watched import Reasons
@@ -78,10 +79,11 @@ class App:
             Route("/healthz", self._health),
             Route("/ready", self._ready),
             Route("/-/{action}", self._act, methods=["POST"]),
+            Route("/{path:path}", self._device, methods=["POST"]),
         ]
         inner = Starlette(routes=routes)
         inner.router.redirect_slashes = False
-        return Guard(inner, self._access, self._settings.max_header, self.metrics.count)
+        return Guard(inner, self._access, self._settings.max_header, self.metrics.count, self._asks_itself)
 
     # --- the page -------------------------------------------------------------------------------------------------------
 
@@ -178,6 +180,34 @@ class App:
         except TidelogError as error:
             return JSONResponse({"error": str(error)}, 409)
         return JSONResponse({"done": request.path_params["action"], "told": told})
+
+    async def _device(self, request: Request) -> Response:
+        """What a device posts, to the source below whose path it is."""
+        found = self._source_at(request.url.path)
+        if found is None:
+            return JSONResponse({"error": "nothing takes what is posted here"}, 404)
+        watch, devices, topic = found
+        scheme, _, told = request.headers.get("authorization", "").partition(" ")
+        if devices.has_token and not (scheme.lower() == "bearer" and devices.is_token(told.strip())):
+            await anyio.sleep(_PAUSE)
+            told_back = {"error": "the token is missing or wrong", "hint": "send `Authorization: Bearer TOKEN`"}
+            return JSONResponse(told_back, 401, {"www-authenticate": "Bearer"})
+        return await self._posting.answer_device(request, watch, devices, topic)
+
+    def _source_at(self, path: str) -> tuple[Watch, Devices, str] | None:
+        """The source that takes what is posted to an address, of several the one with the longest path, and the topic."""
+        found = [
+            (watch, devices, topic)
+            for watch in self._watches.values()
+            for devices in watch.devices
+            if (topic := devices.topic(path)) is not None
+        ]
+        return max(found, key=lambda each: len(each[1].path), default=None)
+
+    def _asks_itself(self, method: str, path: str) -> bool:
+        """Whether a request is for a source that has a token of its own."""
+        found = self._source_at(path) if method == "POST" else None
+        return found is not None and found[1].has_token
 
     # --- which program --------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from tidelog.gateway.file.settings import (
     AnySource,
     GatewaySettings,
     HttpFileSettings,
+    HttpSourceSettings,
     LogSettings,
     MessageSource,
     ModbusSourceSettings,
@@ -150,11 +151,25 @@ def _source(source: AnySource, plan: Plan, settings: GatewaySettings, folder: Pa
         )
     if isinstance(source, ReplaySourceSettings):
         return ReplaySource(source.name, folder / source.file, mapper(source, plan), loop=source.loop, speed=source.speed)
+    if isinstance(source, HttpSourceSettings):
+        return _devices(source, plan, settings, folder)
     if isinstance(source, ModbusSourceSettings | OpcUaSourceSettings):
         return PolledSource(source.name, _polled(source, folder), mapper(source, plan), every=source.every)
     spec = parse_spec(source.spec, allow_remote=True)
     limits = ClientLimits(settings.limits.clients)
     return open_source(_from(folder, source.spec, spec.path), plan.schema, max_line=settings.limits.line, clients=limits)
+
+
+def _devices(source: HttpSourceSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> over_http.Devices:
+    if settings.http is None:
+        raise SpecError("devices post to the server of `[http]`, which this file does not have: add it")
+    path = source.path or f"/{source.name}"
+    others = [one for one in settings.source if isinstance(one, HttpSourceSettings) and one is not source]
+    same = next((one.name for one in others if (one.path or f"/{one.name}") == path), None)
+    if same is not None:
+        raise SpecError(f"source `{same}` has the same path `{path}`")
+    token = None if source.token is None else check_token(source.token.reveal(folder))
+    return over_http.Devices(source.name, path, mapper(source, plan), token=token)
 
 
 def _polled(source: ModbusSourceSettings | OpcUaSourceSettings, folder: Path) -> Polled:

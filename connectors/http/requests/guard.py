@@ -32,11 +32,20 @@ _HEADERS = {
 class Guard:
     """Lets requests through to an application, or refuses them; each answer gets the headers that a browser needs.
 
-    A request has headers of `max_header` bytes at most. `count` is told method, path and status of each answer.
+    A request has headers of `max_header` bytes at most. `count` is told method, path and status of each answer. Requests of
+    which `asks_itself` says so, by method and path, are asked for a token by the application.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, max_header: int, count: Callable[[str, str, int], None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        max_header: int,
+        count: Callable[[str, str, int], None],
+        asks_itself: Callable[[str, str], bool],
+    ) -> None:
         self._app, self._access, self._max_header, self._count = app, access, max_header, count
+        self._asks_itself = asks_itself
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -60,7 +69,7 @@ class Guard:
         path = connection.url.path
         if path in _PUBLIC or path.startswith(_PUBLIC_FOLDER) or not self._access.needs_token(method):
             return None
-        if self._access.is_known(connection.headers, connection.cookies):
+        if self._asks_itself(method, path) or self._access.is_known(connection.headers, connection.cookies):
             return None
         if path == "/" and "text/html" in connection.headers.get("accept", ""):
             return RedirectResponse("/login", 303)

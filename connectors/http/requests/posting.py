@@ -1,7 +1,8 @@
-"""`POST /ingest`: facts of a request to the engine, all that can be read of them."""
+"""`POST /ingest`, and to a source's path: facts of a request to the engine, all that can be read of them."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -11,7 +12,8 @@ from starlette.responses import JSONResponse, Response
 from tidelog.connectors.http.requests.bodies import BodyDecoder, kind_of
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
-from tidelog.connectors.http.watching.ingest import Posted, Ticket
+from tidelog.connectors.http.watching.devices import Devices
+from tidelog.connectors.http.watching.ingest import Ingest, Posted, Ticket
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.visible import visible
@@ -23,6 +25,7 @@ _WAITS = ("no", "taken", "commit")
 _COMMIT_SECONDS = 60.0
 """How long a request waits for what it asked to wait for."""
 _RETRY = {"retry-after": "1"}
+_Take = Callable[[Request, bytes, Watch, str], Awaitable[Response]]
 
 
 class BodyError(Exception):
@@ -43,7 +46,18 @@ class Posting:
 
     async def answer(self, request: Request, watch: Watch) -> Response:
         """202 with counts; 400 with what could not be read, beside which all else counts; 408, 413, 415, 429, 503."""
-        wait = request.query_params.get("wait", "no")
+        return await self._answer(request, watch, "no", self._take)
+
+    async def answer_device(self, request: Request, watch: Watch, devices: Devices, topic: str) -> Response:
+        """The same to a device; it is answered when its facts are stored, or taken where nothing is stored."""
+
+        async def take(request: Request, body: bytes, watch: Watch, wait: str) -> Response:
+            return await self._offer(devices, devices.read(topic, body), wait)
+
+        return await self._answer(request, watch, "commit" if watch.is_durable else "taken", take)
+
+    async def _answer(self, request: Request, watch: Watch, usual: str, take: _Take) -> Response:
+        wait = request.query_params.get("wait", usual)
         refusal = _wrong_wait(wait, watch)
         if refusal is not None:
             return refusal
@@ -52,7 +66,7 @@ class Posting:
         self.count += 1
         try:
             body = await self._body(request)
-            return await self._take(request, body, watch, wait)
+            return await take(request, body, watch, wait)
         except BodyError as error:
             return JSONResponse({"error": str(error)}, error.status, {"connection": "close"})
         except ClientDisconnect:
@@ -81,10 +95,14 @@ class Posting:
             batch = await self._decoder(watch).read(body, kind, request.query_params.get("predicate"))
         except DataError as error:
             return JSONResponse({"accepted": 0, "rejected": 0, "error": error.reason}, 400)
+        return await self._offer(watch.ingest, batch, wait)
+
+    async def _offer(self, ingest: Ingest, batch: Posted, wait: str) -> Response:
+        """Hand facts to the engine, and say what became of them."""
         if not (batch.records or batch.rejected):
             return _told(batch, "no")
-        if not await watch.ingest.offer(batch, self._settings.waiting_seconds):
-            if not watch.ingest.is_open:
+        if not await ingest.offer(batch, self._settings.waiting_seconds):
+            if not ingest.is_open:
                 return JSONResponse({"error": "the program does not run, or takes nothing that is posted"}, 503, _RETRY)
             return JSONResponse({"error": "the engine is busy; nothing was taken; try again"}, 429, _RETRY)
         return _told(batch, "no" if batch.ticket is None else await _wait(batch.ticket, wait))

@@ -48,6 +48,22 @@ class ReplaySourceSettings(
     speed: Positive = 1.0
 
 
+class HttpSourceSettings(
+    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="http"
+):
+    """What devices post to the server of `[http]`, below a path."""
+
+    name: str
+    program: str = ""
+    format: PayloadFormat = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    path: str = ""
+    """Where devices post; `/NAME`, unless told. What stands behind it in an address is the message's topic."""
+    token: Secret | None = None
+    """What devices tell (`Authorization: Bearer …`), in place of the token of `[http]`."""
+
+
 class SpecSourceSettings(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"
 ):
@@ -180,7 +196,7 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     every: Positive = 60.0
 
 
-MessageSource = MqttSourceSettings | ReplaySourceSettings | ModbusSourceSettings | OpcUaSourceSettings
+MessageSource = MqttSourceSettings | ReplaySourceSettings | HttpSourceSettings | ModbusSourceSettings | OpcUaSourceSettings
 """The sources that have messages, which maps take apart."""
 AnySource = MessageSource | SpecSourceSettings
 AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
