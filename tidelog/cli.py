@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from tidelog.commands.arguments import Parser
+from tidelog.commands.help_pages import page
 from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
 from tidelog.commands.signals import stopped_by_signals
 from tidelog.native import is_compiled
@@ -148,7 +149,7 @@ def command_line() -> Parser:
     parser.set_defaults(command_line=parser)  # for what tells of all commands
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, help in COMMANDS.items():
-        commands.add_parser(name, help=help).fill_with(partial(_add_options, name))
+        commands.add_parser(name, help=help, **page(name, help)).fill_with(partial(_add_options, name))
     return parser
 
 

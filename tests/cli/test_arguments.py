@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from children import tidelog
 from tidelog.cli import COMMANDS, command_line
 from tidelog.commands.arguments import Parser
+from tidelog.commands.help_pages import EXAMPLES
 
 
 def parsers(parser: Parser) -> Iterator[Parser]:
@@ -55,7 +58,10 @@ def test_no_option_may_be_shortened() -> None:
         (["run", "p.tide", "--emti=final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["run", "p.tide", "--emti", "final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["materialise", "p.tide", "--utnil", "3", "f.txt"], "unknown option `--utnil`; did you mean `--until`?"),
-        (["plot", "p.tide", "--in", "f"], "unknown option `--in`; facts are named behind the program, without an option\n"),
+        (
+            ["plot", "p.tide", "--in", "f"],
+            "unknown option `--in`; facts are named behind the program, without an option",
+        ),
         (["spark", "run", "p.tide", "--in", "f", "--stat"], "unknown option `--stat`; did you mean `--stats`?"),
         (["spark", "rnu", "p.tide"], "unknown command 'rnu' (choose from ingest, run); did you mean `run`?"),
         (["--versoin"], "unknown option `--versoin`; did you mean `--version`?"),
@@ -63,21 +69,47 @@ def test_no_option_may_be_shortened() -> None:
         (["run", "p.tide", "--emit", "finl"], "invalid choice: 'finl' (choose from"),
         (["run", "p.tide", "--emit", "finl"], "did you mean `final`?"),
         (["run", "p.tide", "f.txt"], "unexpected argument `f.txt`; facts are named with `--in f.txt`"),
-        (["check", "p.tide", "q.tide"], "unexpected argument `q.tide`\n"),
+        (["check", "p.tide", "q.tide"], "unexpected argument `q.tide`; see `tidelog check --help`\n"),
         (["check", "p.tide", "--zzz\x1b[2J"], r"unknown option `--zzz\x1b[2J`"),
     ],
 )
 def test_what_is_unknown_is_named_with_the_nearest(
     arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, the usage of the command that does not know it, and one line."""
+    """Exit code 2, and one line, which leads to the help page of the command that does not know it."""
     with pytest.raises(SystemExit) as left:
         command_line().parse_args(arguments)
     out, error = capfd.readouterr()
     assert (left.value.code, out) == (2, "")
     assert said in error
     shown = " ".join(word for word in arguments[:2] if word in ("run", "spark", "materialise", "plot"))
-    assert error.startswith(f"usage: tidelog {shown}".rstrip())
+    assert error.startswith("tidelog: error: ") and error.count("\n") == 1
+    assert f"see `{' '.join(['tidelog', *shown.split()])}" in error and error.endswith("--help`\n")
+
+
+def test_each_help_page_begins_with_a_sentence_and_ends_with_examples() -> None:
+    """The arguments, what the command does, the options in groups, and two lines that the command line takes."""
+    for prog, parser in every_parser().items():
+        name = prog.removeprefix("tidelog").strip()
+        lines = parser.format_help().splitlines()
+        assert lines[0].startswith(f"usage: {prog} [OPTIONS]".strip())
+        assert lines[1] == "" and lines[2][0].isupper() and lines[2].endswith(".")
+        if not name:
+            continue
+        assert len(EXAMPLES[name]) == 2 and lines[-5] == "examples:"
+        for line, note in EXAMPLES[name]:
+            assert f"  {line}" in lines and f"      {note}" in lines
+            words = shlex.split(re.sub(r" (?:>>|[<>]) \S+", "", line).replace("*", "x"))
+            assert words[0] == "tidelog"
+            command_line().parse_args(words[1:])
+
+
+def test_options_stand_in_groups() -> None:
+    """In one order, whatever the order in which they were added."""
+    page = every_parser()["tidelog run"].format_help()
+    titles = re.findall(r"^([a-z ]+):$", page, re.MULTILINE)
+    assert titles == ["positional arguments", "options", "input", "time", "output", "state", "limits", "examples"]
+    assert page.index("--in SPEC") < page.index("--lateness D") < page.index("--emit") < page.index("--state DIR")
 
 
 def test_options_may_stand_between_arguments() -> None:

@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
+from tidelog.commands.help_pages import page
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
 from tidelog.commands.spark.access import access_of, add_access_options
@@ -36,7 +37,8 @@ _LEAST_BUCKETS = 4
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of `tidelog spark`."""
-    parser = commands.add_parser("run", help="run a program over history, or, with --checkpoint, as a stream")
+    help = "run a program over history, or, with --checkpoint, as a stream"
+    parser = commands.add_parser("run", help=help, **page("spark run", help))
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
     parser.add_argument(
         "--in",

@@ -6,6 +6,7 @@ import argparse
 import os
 from contextlib import suppress
 
+from tidelog.commands.help_pages import page
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import AWAY, DONE, say
 from tidelog.commands.signals import noted_signals
@@ -25,7 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("ingest", help="write the facts of outboxes to Parquet tables, each exactly once")
+    help = "write the facts of outboxes to Parquet tables, each exactly once"
+    parser = commands.add_parser("ingest", help=help, **page("spark ingest", help))
     parser.add_argument(
         "--from",
         dest="sources",
