@@ -70,8 +70,12 @@ def _operand(term: syntax.Expression, level: int) -> str:
 
 
 def format_predicate(name: str) -> str:
-    """A predicate's name as a program writes it: in single quotes where it is no plain name, or a reserved word."""
-    return name if _PREDICATE.match(name) and name.lower() not in _RESERVED else f"'{name}'"
+    """A predicate's name as a program writes it: in single quotes where it is no plain name, or a reserved word.
+
+    One that holds a quote is of the normal form's own, and no program writes it.
+    """
+    is_plain = "'" in name or (_PREDICATE.match(name) is not None and name.lower() not in _RESERVED)
+    return name if is_plain else f"'{name}'"
 
 
 def format_formula(formula: syntax.Formula) -> str:

@@ -47,8 +47,8 @@ from tidelog.plans.tree.syntax import (
 from tidelog.plans.tree.thresholds import least_count
 from tidelog.plans.tree.traverse import subformulas
 
-TOP = "top"
-"""The predicate without arguments that holds at all times; no program can name it, since it is a keyword."""
+TOP = "top'"
+"""The predicate without arguments that holds at all times; no program can name it, since names hold no quote."""
 
 
 def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
