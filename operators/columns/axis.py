@@ -62,7 +62,7 @@ class Axis:
         """The places before which all lies that begins at or before some times, be they known or not."""
         if self._known is not None:
             return self._placed(keys, np.searchsorted(self._known, np.maximum(times, NEG) + 1))
-        return self._placed(keys, np.maximum(times, self._first) + (1 - self._first))
+        return self._placed(keys, np.clip(times, self._first, self._last - 1) + (1 - self._first))
 
     def laid(self, keys: Array, lo: Array, hi: Array) -> tuple[Array, Array]:
         """The places at which ranges begin, and those behind them."""

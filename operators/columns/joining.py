@@ -6,11 +6,12 @@ from collections.abc import Container, Sequence
 
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.axis import Axis, Laid, meetings, without
-from tidelog.operators.columns.batch import Batch, empty
+from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.expressions import Scope
 from tidelog.operators.columns.kernel import Pointwise, Windowed, after
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.physical.lookups import kept_columns, variables_of
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import AntiJoinShape, JoinShape
@@ -41,14 +42,37 @@ class ColumnJoin(Windowed):
     def prepared(self, port: int, batch: Batch) -> Batch:
         return self._join.pattern(port, batch)
 
+    def settle(self, held: list[Batch]) -> None:
+        """Ranges that overlap, as those of ◇ do, become one: else each of them would meet all that is there beside it."""
+        held[:] = [batch if batch.hi is batch.lo else batch.tidied(self.pool) for batch in held]
+
     def compute(self, held: Sequence[Batch], frontier: int) -> Batch:
-        found = self._join.of([batch.clipped(after(self.frontier), frontier) for batch in held])
+        found = self._within(held, after(self.frontier), frontier)
         self.failed = self._join.failed
         return found
+
+    def _within(self, held: Sequence[Batch], first: int, last: int) -> Batch:
+        """What holds within some times; where there is no room for all pairs, one half of the times after the other."""
+        atoms = [batch.clipped(first, last) for batch in held]
+        try:
+            return self._join.of(atoms)
+        except NoRoomError:
+            middle = _middle(atoms, first)
+            if middle is None:
+                raise
+        halves = self._within(atoms, first, middle - 1), self._within(atoms, middle, last)
+        return joined([half.tidied(self.pool) for half in halves], self.width, self.pool)
 
     def remains(self) -> Sequence[Batch]:
         atoms = zip(self._join.atoms, self._join.columns, self._held, strict=True)
         return [widened(*atom, self.pool).clipped(after(self.frontier), POS) for atom in atoms]
+
+
+def _middle(atoms: Sequence[Batch], first: int) -> int | None:
+    """A time behind the first one, before which half of the rows begin; None where none begin behind the first."""
+    begins = np.concatenate([batch.lo for batch in atoms])
+    begins = begins[begins > first]
+    return int(np.partition(begins, len(begins) // 2)[len(begins) // 2]) if len(begins) else None
 
 
 class Joining:

@@ -60,7 +60,7 @@ class Compared:
     new: Side | None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Backtest:
     """What two programs tell of a history with so many facts (`rows`): each output of either, in order."""
 
@@ -71,6 +71,10 @@ class Backtest:
     rows: int
     outputs: dict[str, Compared] = field(default_factory=dict)
     labels: Mapping[str, Batch] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {_count(found.old)} and {_count(found.new)}" for name, found in self.outputs.items())
+        return f"<Backtest of {self.rows:,} facts, old and new tell: {told or 'nothing'}>"
 
     def frames(self) -> dict[str, Any]:
         """What only one of the programs tells, as an Arrow table for each output.
@@ -100,6 +104,10 @@ class Backtest:
             parts.append(table.append_column("only", pa.array([label] * len(facts), pa.string())))
         there = [part for part in parts if part.num_rows] or parts[:1]
         return pa.concat_tables(there, promote_options="permissive")
+
+
+def _count(side: Side | None) -> str:
+    return "-" if side is None else f"{side.figures.count:,}"
 
 
 FLAP = 300

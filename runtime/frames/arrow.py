@@ -17,7 +17,19 @@ except ImportError as error:
         "Arrow tables and Parquet need pyarrow, which is not installed: pip install 'tidelog[frames]'"
     ) from error
 
-__all__ = ["BATCH_ROWS", "batches_of", "pa", "pc", "pcsv", "plain", "pq", "stream_of", "value_of", "values_of"]
+__all__ = [
+    "BATCH_ROWS",
+    "batches_of",
+    "pa",
+    "pc",
+    "pcsv",
+    "plain",
+    "pq",
+    "stream_of",
+    "value_of",
+    "values_of",
+    "with_plain_texts",
+]
 
 BATCH_ROWS = 8192
 """How many rows are made facts at once: so few that their garbage costs little, so many that a batch costs nothing."""
@@ -38,7 +50,28 @@ def stream_of(frame: Any) -> pa.RecordBatchReader:
         return frame.to_reader(max_chunksize=BATCH_ROWS)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise TypeError(f"a frame has `__arrow_c_stream__`, as Arrow tables and data frames do, got {type(frame).__name__}")
-    return pa.RecordBatchReader.from_stream(frame)
+    try:
+        return pa.RecordBatchReader.from_stream(frame)
+    except pa.ArrowException as error:
+        raise DataError(f"the frame has a column that Arrow does not have: {str(error).splitlines()[0]}") from error
+
+
+def with_plain_texts(table: pa.Table) -> pa.Table:
+    """A table whose texts are no views, as those of Polars are: pyarrow cannot put these in order."""
+    for place, column in enumerate(table.columns):
+        kind = column.type
+        if pa.types.is_string_view(kind):
+            column = column.cast(pa.string())
+        elif pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            column = pa.chunked_array([_with_plain_words(chunk) for chunk in column.chunks])
+        else:
+            continue
+        table = table.set_column(place, table.schema.names[place], column)
+    return table
+
+
+def _with_plain_words(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string()))
 
 
 def _table_of(columns: Mapping[str, Any]) -> pa.Table:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import DataError, LateError
-from tidelog.runtime.frames.arrow import BATCH_ROWS, pa, stream_of
+from tidelog.runtime.frames.arrow import BATCH_ROWS, pa, stream_of, with_plain_texts
 from tidelog.runtime.frames.layout import layout_of
 from tidelog.runtime.frames.reading import FrameReader
 from tidelog.runtime.ports.interfaces import Batch, Rejected
@@ -70,7 +70,7 @@ class Frame:
         self.predicate = predicate
         self.layout = layout_of(stream.schema, predicate, schema)
         self._reader = FrameReader(schema, predicate, self.layout)
-        self.table = stream.read_all().combine_chunks()
+        self.table = with_plain_texts(stream.read_all()).combine_chunks()
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

@@ -288,3 +288,11 @@ def test_behind_the_last_fact_a_recursion_is_not_compared() -> None:
     assert side is not None
     assert side.told.facts(found.pool) == [(("a",), 0, 2), (("a",), 5, 7), (("a",), 10, 12)]
     assert len(side.alone) == 0
+
+
+def test_a_backtest_says_in_a_line_what_it_found() -> None:
+    """Printed, or shown by Python's prompt."""
+    text = "input temp(room, value). hot(R) :- temp(R, V), V >= LIMIT. output hot."
+    old, new = (tidelog.compile(text.replace("LIMIT", limit)) for limit in ("80", "85"))
+    found = tidelog.backtest(old, new, {"temp": {"room": ["a", "b"], "value": [83, 90], "time": [1, 2]}})
+    assert repr(found) == "<Backtest of 2 facts, old and new tell: hot 2 and 1>"
