@@ -119,10 +119,12 @@ def test_the_reason_names_the_operator_as_written() -> None:
 def test_the_reason_names_the_word_as_written() -> None:
     """Not as the time of an atom, `@5 min`, which it once was."""
     plan = tidelog.compile(
-        "timeline integer, unit 1 min. input q(x). p(X) for 3 min :- q(X). r(X) :- p(X) for 5 min, not q(X) Within 2 min."
+        "timeline integer, unit 1 min. input o(x). input q(x). "
+        "p(X) for 3 min :- o(X). r(X) :- p(X) for 5 min, not q(X) Within 2 min."
     )
     why = {item.predicate: item.why for item in predicate_retention(plan)}
-    assert why["q"].startswith("`for 3 min` in p(X) for 3 min :- ")
+    assert why["o"].startswith("`for 3 min` in p(X) for 3 min :- ")
+    assert why["q"].startswith("`within 2 min` in r(X) :- ")
     assert why["p"].startswith("`for 5 min` in r(X) :- ")
 
 

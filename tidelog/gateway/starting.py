@@ -16,7 +16,7 @@ PROGRAM = """\
 timeline integer, unit 1 s, round down.
 input temp(room: text, celsius: number).
 input door(room: text, state: text).
-output too_warm, door_open, silent.
+output too_warm(room), door_open(room), silent(room).
 
 % A reading counts for 3 seconds: they come every second.
 warm(R) :- latest temp(R, C) by R in [3 s], C > -15.

@@ -114,8 +114,8 @@ def _written(plan: Plan, step: Step, rule: Rule | None) -> str:
         return computed
     place, text = body.interval.span, plan.program.text
     if not text[place.start : place.end].endswith(("]", ")")):  # the `2 min` of `p for 2 min`, or the `T+2` of `p@T+2`
-        word = _WORD_BEFORE.search(text, max(0, place.start - _NEAR), place.start)
-        return f"{word[0].lower() if word else '@'}{text[place.start : place.end]}"
+        behind = _WORD_BEFORE.search(text, max(0, place.start - _NEAR), place.start)
+        return f"{behind[0].lower() if behind else '@'}{text[place.start : place.end]}"
     before = text[body.span.start : place.start].strip()
     word = body.operator if isinstance(body, Binary) else before
     if not word.isalpha():
