@@ -39,20 +39,21 @@ def test_answers_are_typed(capfd: pytest.CaptureFixture[str], tmp_path: Path, mo
     monkeypatch.syspath_prepend(tmp_path)
     typed_of = import_module("typed_outputs").typed
     session = tidelog.Session(tidelog.compile_path(PROGRAM))
-    for name, row in [
-        ("temp", ("hall", 9.5)),
-        ("temp", ("attic", 2)),
-        ("door", ("hall", "true")),
-        ("door", ("cellar", False)),
-        ("stop", ()),
-    ]:
+    facts: list[tuple[str, list[str | float]]] = [
+        ("temp", ["hall", 9.5]),
+        ("temp", ["attic", 2]),
+        ("door", ["hall", True]),
+        ("door", ["cellar", False]),
+        ("stop", []),
+    ]
+    for name, row in facts:
         session.push(name, row, time=1)
     session.finish()
     typed = [(answer, typed_of(answer)) for answer in session.pull()]
     assert {type(each).__name__ for _, each in typed} == {"Alarm", "AB", "Ajar", "Alarm_", "AllClear", "Halted", "Level"}
     for answer, each in typed:
-        row = tuple(str(value).lower() if isinstance(value, bool) else value for value in astuple(each))
-        assert row == answer.row
+        told = tuple(str(value).lower() if isinstance(value, bool) else value for value in astuple(each))
+        assert told == answer.row
     (ajar,) = (each for _, each in typed if type(each).__name__ == "Ajar" and each.place == "hall")
     assert ajar.open is True and ajar.count == 3
     other = tidelog.compile("timeline integer. other(X) :- p(X).").answer(("other", ("a",), 1, 1))
