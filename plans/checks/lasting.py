@@ -22,7 +22,8 @@ def check_lasting(program: syntax.Program) -> Iterator[Diagnostic]:
     """`hot(P) for 5 min` where `hot` comes from readings, and nothing says for how long a reading counts.
 
     A reading is a fact of a declared input with a number: data may give such a fact an interval, but seldom do. What is told
-    is what rules derive from readings; of a reading itself, `check_changing` tells that its number has to stay.
+    is what rules derive from readings; of a reading itself, `check_changing` tells that its number has to stay. An operator
+    in the head says that somebody has thought of it: `boxplus[0] hot(P)`, where data do have intervals.
     """
     timelines = statements_of(program, syntax.TimelineDeclaration)
     timeline = timelines[0] if timelines else syntax.TimelineDeclaration()

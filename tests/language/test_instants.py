@@ -95,6 +95,7 @@ def test_no_example_is_warned_of(place: str, text: str) -> None:
         ("a(X) :- temp(X, C). b(X) :- a(X) for 1 min.", False),
         ("a(X) :- temp(X, C). b(X) :- a(X) for 2 min.", True),
         ("a(X) for 1 :- temp(X, C). b(X) :- a(X) for 2 min.", False),
+        ("boxplus[0] a(X) :- temp(X, C). b(X) :- a(X) for 2 min.", False),
         ("a(X) :- temp(X, C). b(X) :- boxminus[2 min] a(X).", False),
         ("a(X) :- temp(X, C). b(X) :- boxminus[0,inf) a(X).", True),
         ("a(X) :- open(X). b(X) :- a(X) for 2 min.", False),
@@ -102,6 +103,6 @@ def test_no_example_is_warned_of(place: str, text: str) -> None:
     ],
 )
 def test_ticks_may_all_have_a_reading(rules: str, warned: bool) -> None:
-    """On an integer timeline a short box may well be filled; `for 1` in the head says that it is meant."""
+    """On an integer timeline a short box may well be filled; an operator in the head says that it is meant."""
     text = f"timeline integer, unit 1 s. input temp(x: text, c: number). input open(x: text). {rules}"
     assert [item.code for item in check(parse(text)) if item.code == "one-instant"] == ["one-instant"] * warned
