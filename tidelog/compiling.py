@@ -54,7 +54,7 @@ def compile(
     record of it that cannot be read a DataError with its place.
 
     >>> import tidelog
-    >>> plan = tidelog.compile("alarm(X) :- boxminus[0,4] hot(X), not ok(X).")
+    >>> plan = tidelog.compile("alarm(X) :- hot(X) for 4, not ok(X).")
     >>> list(plan.outputs)
     ['alarm']
     """

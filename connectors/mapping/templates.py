@@ -2,7 +2,8 @@
 
 `{name}` stands for a field of the answer's predicate, or for `predicate`, `state` (`begins`, `ended`, or `holds`), `begins`,
 `ends`, `arg1` … `argN`. A text of a table that is nothing but one of these becomes its value, so that numbers stay numbers.
-Without a template, an answer is sent as the JSON line that `run` prints.
+Where the output names its arguments, truth values are those of JSON. Without a template, an answer is sent as the JSON line
+that `run` prints.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 
 from tidelog.connectors.formats.formatting import Encoder, TimeFormatter, number_or_text
 from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.formats.json.names import names_of
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.timeline import NEG, POS
@@ -91,6 +93,7 @@ class AnswerValues:
         self._schema, self._times = schema, TimeFormatter(schema.timeline, iso)
         self._of_row = [name for name in dict.fromkeys(names) if name not in _ALWAYS]
         self._of_all = [name for name in _ALWAYS if name in names]
+        self._named = names_of(schema)
         self._places: dict[str, list[tuple[str, int]]] = {}
 
     def of(self, answer: Record | ChangeRecord) -> Values:
@@ -99,6 +102,8 @@ class AnswerValues:
         places = self._places.get(predicate)
         if places is None:
             places = self._places[predicate] = self._find(predicate)
+        if predicate in self._named:
+            row = self._named[predicate].values(row)
         values: dict[str, Any] = {name: row[i] for name, i in places if i < len(row)}
         for name in self._of_all:
             values[name] = self._told(name, answer)
@@ -162,4 +167,6 @@ def _filled(text: str, values: Values) -> str:
 
 
 def _shown(value: Any) -> str:
+    if value is True or value is False:
+        return "true" if value else "false"
     return "" if value is None else str(value)

@@ -26,7 +26,7 @@ def check_changing(program: syntax.Program) -> Iterator[Diagnostic]:
 
 
 def _below(formula: syntax.Formula, rule: syntax.Rule, declared: _Fields) -> Iterator[Diagnostic]:
-    operand = _boxed(formula)
+    operand = boxed(formula)
     if operand is None:
         for child in children(formula):
             yield from _below(child, rule, declared)
@@ -41,7 +41,7 @@ def _below(formula: syntax.Formula, rule: syntax.Rule, declared: _Fields) -> Ite
                 yield _warning(name, leaf, formula)
 
 
-def _boxed(formula: syntax.Formula) -> syntax.Formula | None:
+def boxed(formula: syntax.Formula) -> syntax.Formula | None:
     """The operand that a box or a window asks for at more than one time; None for other formulas."""
     match formula:
         case syntax.Unary("boxminus" | "boxplus", interval) if interval.low != interval.high:

@@ -13,6 +13,7 @@ from tidelog.plans.checks.direction import check_direction
 from tidelog.plans.checks.heads import check_heads
 from tidelog.plans.checks.inferring import check_outputs
 from tidelog.plans.checks.intervals import check_intervals
+from tidelog.plans.checks.lasting import check_lasting
 from tidelog.plans.checks.safety import check_safety
 from tidelog.plans.checks.stratification import check_stratification
 from tidelog.plans.checks.supported import check_supported
@@ -41,6 +42,7 @@ CHECKS: tuple[Check, ...] = (
     check_types,
     check_outputs,
     check_changing,
+    check_lasting,
     check_direction,
 )
 """Every check looks at the whole program, and none depends on another."""

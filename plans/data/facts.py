@@ -202,6 +202,8 @@ class Answer:
     """A derived fact: it is guaranteed to hold over the whole interval. As text it is a fact as in data.
 
     `interval` is exact: `low` and `high` are fractions or ±infinity. It is worked out when it is asked for, as the text is.
+    Where the output names its arguments (`output alarm(room: text).`), they are attributes, too (`answer.room`), unless an
+    answer has another of that name.
     """
 
     __slots__ = ("_fields", "_record", "_timeline")

@@ -116,6 +116,18 @@ def test_the_reason_names_the_operator_as_written() -> None:
     assert why["q"] == "matters at its own time alone"
 
 
+def test_the_reason_names_the_word_as_written() -> None:
+    """Not as the time of an atom, `@5 min`, which it once was."""
+    plan = tidelog.compile(
+        "timeline integer, unit 1 min. input o(x). input q(x). "
+        "p(X) for 3 min :- o(X). r(X) :- p(X) for 5 min, not q(X) Within 2 min."
+    )
+    why = {item.predicate: item.why for item in predicate_retention(plan)}
+    assert why["o"].startswith("`for 3 min` in p(X) for 3 min :- ")
+    assert why["q"].startswith("`within 2 min` in r(X) :- ")
+    assert why["p"].startswith("`for 5 min` in r(X) :- ")
+
+
 def test_rows_kept_for_ever_are_told() -> None:
     """An unbounded diamond keeps its rows for ever, an unbounded since as long as its left side holds."""
     text = "p(X) :- diamondminus q(X). s(X) :- t(X) since u(X)."

@@ -175,6 +175,64 @@ def test_hover(server: Client, uri: str, part: str, nth: int, parts: list[str]) 
     assert line == place(PROGRAM, part, nth)["line"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "part", "shown", "said"),
+    [
+        (
+            "a(X) :- hot(X) for 10 min.",
+            "for 10 min",
+            "for 10 min",
+            "`hot(X)` has held without a break for the last 10 minutes",
+        ),
+        ("a(X) :- hot(X) FOR 1 h.", "1 h", "FOR 1 h", "`hot(X)` has held without a break for the last hour"),
+        (
+            "a(X) :- on(X), not hot(X) within 3.",
+            "thin",
+            "within 3",
+            "`hot(X)` has held at some time within the last 3 units of time",
+        ),
+        ("hot(X) for  20 s :- on(X).", "for", "for  20 s", "`hot(X)` holds from now on for 20 seconds"),
+        (
+            "a(X) :- (on(X), hot(X)) for 1.",
+            "for",
+            "for 1",
+            "`(on(X), hot(X))` has held without a break for the last unit of time",
+        ),
+        ("a(X) :- hot(X) within 1 d for 2 d.", "within", "within 1 d", "`hot(X)` has held at some time within the last day"),
+        (
+            "a(X) :- hot(X) within 1 d for 2 d.",
+            "for",
+            "for 2 d",
+            "`hot(X) within 1 d` has held without a break for the last 2 days",
+        ),
+    ],
+)
+def test_words_are_told_as_sentences(server: Client, uri: str, rule: str, part: str, shown: str, said: str) -> None:
+    """Over the word and its time: what it says of the formula before it, and the operator that is the same."""
+    text = f"timeline rational, unit 1 s. % for 10 min\n{rule}\n"
+    server.change(uri, text)
+    found = ask(server, "hover", uri, place(text, part, text.partition("\n")[0].count(part), 1))
+    sentence, operator = found["contents"]["value"].split("\n\n")
+    assert sentence == said
+    assert operator.startswith("the same as `")
+    begin, end = (found["range"][key]["character"] for key in ("start", "end"))
+    assert text.split("\n")[1][begin:end] == shown
+
+
+def test_words_that_cannot_be_read_are_told_as_words(server: Client, uri: str) -> None:
+    """What the word means, where the rule around it is wrong."""
+    text = "a(X) :- hot(X for 10 min.\n"
+    server.change(uri, text)
+    assert "M for 10 min" in ask(server, "hover", uri, place(text, "for", 0, 1))["contents"]["value"]
+
+
+def test_outputs_show_their_names(server: Client, uri: str) -> None:
+    """A predicate is shown with the names that its output gives its arguments."""
+    text = "input p(x). input q(x).\noutput a(room: text, level).\na(X, Y) :- p(X), q(Y).\n"
+    server.change(uri, text)
+    assert "a(room, level)" in ask(server, "hover", uri, place(text, "a(X", 0, 1))["contents"]["value"]
+
+
 def test_nothing_to_say(server: Client, uri: str) -> None:
     """Of numbers, comments and spaces."""
     for part in ("80", "% What", "integer", "\n\n"):

@@ -341,6 +341,24 @@ def test_names_stand_for_what_an_answer_holds(fields: list[str], names: list[str
     assert msgspec.json.decode(template.payload(answer)) == {name: holds.get(name) for name in names}
 
 
+def test_named_outputs_fill_templates() -> None:
+    """By the names of their arguments, in topics and payloads; truth values are those of JSON, as in lines."""
+    plan = tidelog.compile(
+        "timeline integer. input door(room: text, open: boolean). "
+        "ajar(R, O, N) :- door(R, O), N = 2. output ajar(place, open, level)."
+    )
+    schema, outputs, answer = plan.schema, ["ajar"], ("ajar", ("hall", "true", 2), 3, 3)
+    plain = Template(schema, None, iso=False, outputs=outputs)
+    assert plain.payload(answer) == b'{"ajar":{"place":"hall","open":true,"level":2},"time":3}'
+    table = Template(schema, {"is": "{open}", "at": "{place}", "how": "{level}"}, iso=False, outputs=outputs)
+    assert msgspec.json.decode(table.payload(answer)) == {"is": True, "at": "hall", "how": 2}
+    text = Template(schema, "{place}: {open}, {arg3}", iso=False, outputs=outputs)
+    assert text.payload(answer) == b"hall: true, 2"
+    assert TopicTemplate("{place}/{open}", schema, iso=False, outputs=outputs).topic(answer) == "hall/true"
+    with pytest.raises(SpecError, match="did you mean `place`"):
+        Template(schema, "{plaice}", iso=False, outputs=outputs)
+
+
 def test_answers_to_payloads() -> None:
     """By default the JSON of `changes`; by a template text, or JSON in which numbers stay numbers; a topic of its fields."""
     begins = ChangeRecord("hot", ("press/1", 85.5), 60, POS)

@@ -13,6 +13,7 @@ import tidelog
 from tidelog.connectors.formats.json.decoder import JsonDecoder
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.plans.checks.check import check
+from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Answer
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.formatting.program import format_text
@@ -135,6 +136,16 @@ def test_answers_have_names_and_times() -> None:
         answer.rooms  # noqa: B018 - it is the attribute that is looked for
     endless = plan.answer(("a", ("hall", 3), NEG, POS))
     assert (endless.begins_at, endless.ends_at) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["time", "interval", "predicate", "begins", "ends", "because", "retracted", "id"])
+def test_an_output_named_as_a_member_of_lines_loses_nothing(name: str) -> None:
+    """Its lines have `predicate` and `args`: once its time stood in the place of its arguments."""
+    plan = tidelog.compile(f"timeline integer. input p(x: text). {name}(X) :- p(X). output {name}(room).")
+    (line,) = JsonEncoder(plan.schema).encode([(name, ("hall",), 3, 3)]).splitlines()
+    assert json.loads(line) == {"predicate": name, "args": ["hall"], "time": 3}
+    (change,) = JsonEncoder(plan.schema).encode([ChangeRecord(name, ("hall",), 3, 4)]).splitlines()
+    assert json.loads(change) == {"predicate": name, "args": ["hall"], "begins": 3, "ends": 4}
 
 
 def test_without_names_all_stays_as_it_is() -> None:

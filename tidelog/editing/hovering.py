@@ -1,4 +1,4 @@
-"""What is shown where the pointer rests: what a predicate is, its delay and its memory; what a keyword means."""
+"""What is shown where the pointer rests: what a predicate is, its delay and its memory; what a word means, and says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tidelog.editing.document import Findings
 from tidelog.editing.names import Mention, Names
+from tidelog.editing.sentences import lasting_at
 from tidelog.editing.words import WORDS
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.language.printing import format_predicate, format_statement
@@ -19,6 +20,9 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 def hover_text(names: Names, findings: Findings | None, offset: int) -> tuple[str, Span] | None:
     """Markdown on what stands at a place, and where that begins and ends; None where there is nothing to say."""
+    lasting = lasting_at(names, offset)
+    if lasting is not None:
+        return lasting
     word = _keyword_at(names, offset)
     if word is not None:
         known = WORDS[names.text[word.start : word.end].lower()]
@@ -81,6 +85,8 @@ def _form(names: Names, name: str) -> str:
     for statement in names.statements:
         if isinstance(statement, syntax.Input) and statement.predicate == name:
             return format_statement(statement)
+        if isinstance(statement, syntax.Output) and name in dict(statement.named):
+            return f"{format_predicate(name)}({', '.join(field.name for field in dict(statement.named)[name])})"
     arity = names.predicates().get(name) or 0
     return f"{format_predicate(name)}({', '.join(['_'] * arity)})" if arity else format_predicate(name)
 

@@ -75,7 +75,8 @@ WORDS: dict[str, Word] = {
     ),
     "always": Word(
         "always M in [n]",
-        "holds at t iff M holds at all t' in [max(start, t − n), t]: the window is clipped where the stream starts. "
+        "holds at t iff M holds at all t' in [max(start, t − n), t]: the window is clipped where the stream starts, so it "
+        "may hold from the first moment on, where `M for 10 min` waits. "
         "MeTeoR's `ALWAYS[-b,-a] M` is `boxminus[a,b] M`",
         "always $0 in [${1:5}]",
     ),

@@ -16,20 +16,20 @@ PROGRAM = """\
 timeline integer, unit 1 s, round down.
 input temp(room: text, celsius: number).
 input door(room: text, state: text).
-output too_warm, door_open, silent.
+output too_warm(room), door_open(room), silent(room).
 
 % A reading counts for 3 seconds: they come every second.
 warm(R) :- latest temp(R, C) by R in [3 s], C > -15.
 
 % Too warm for 5 seconds on end.
-too_warm(R) :- boxminus[0,5s] warm(R).
+too_warm(R) :- warm(R) for 5 s.
 
 % A door that was opened and has not been closed since, for 10 seconds on end.
 open(R) :- latest door(R, S) by R in [1 h], S = open.
-door_open(R) :- boxminus[0,10s] open(R).
+door_open(R) :- open(R) for 10 s.
 
 % There was a reading within the last minute, and none in the last 5 seconds.
-silent(R) :- diamondminus[0,1min] temp(R, _), not diamondminus[0,5s] temp(R, _).
+silent(R) :- temp(R, _) within 1 min, not temp(R, _) within 5 s.
 """
 
 SETTINGS = """\

@@ -14,7 +14,7 @@ from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache
 from tidelog.connectors.formats.fact_lines import FactLines
 from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
-from tidelog.connectors.formats.json.names import Names
+from tidelog.connectors.formats.json.names import names_of
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
@@ -60,7 +60,7 @@ class JsonEncoder(FactLines):
         self._ranges = BoundedCache(self._range, _small, MAX_TIMES)
         self._ends: BoundedCache[tuple[int, int], tuple[_Time | None, _Time | UnsetType]]
         self._ends = BoundedCache(self._both_ends, _small, MAX_TIMES)
-        self._named = {name: Names.of(known) for name, known in schema.predicates.items() if known.is_named}
+        self._named = names_of(schema)
         super().__init__(HypotheticalEncoder(schema, self._times) if schema.questions else None, asks=bool(schema.questions))
 
     def _facts(self, facts: Sequence[Record]) -> bytes:

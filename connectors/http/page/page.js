@@ -158,9 +158,14 @@ function holding({ bar, ...lane }) {
   return { key: lane.text, lane, bar, since: when(state, bar[0]), long };
 }
 
+/** The arguments of an answer, with their names where the output has some. */
+function named({ row, fields }) {
+  return row.map((value, i) => (fields[i] ? `${fields[i]} ${value}` : value)).join(", ");
+}
+
 function nowRow(item) {
   return element("li", {},
-    element("span", { class: "what" }, element("b", {}, item.lane.name), " ", item.lane.row.join(", ")),
+    element("span", { class: "what" }, element("b", {}, item.lane.name), " ", named(item.lane)),
     element("span", { class: "aside since" }, item.since && `since ${item.since}`),
     element("span", { class: "aside long" }, element("b", {}, item.long)),
     state.explains ? element("button", { type: "button", "aria-label": `Why ${item.lane.text}`, onclick: () => explain(item.lane, item.bar) }, "why") : "");

@@ -101,8 +101,10 @@ class View:
         return {**self._atom(lane.predicate, lane.row), "bars": bars, "dropped": lane.dropped}
 
     def _atom(self, name: str, row: Row) -> dict[str, Any]:
+        known = self._watch.plan.schema.predicates.get(name)
         return {
             "name": name,
+            "fields": list(known.fields) if known is not None and known.is_named else [],
             "row": [value if isinstance(value, str) else format_constant(value) for value in row],
             "text": format_atom(name, row),
             "raw": msgspec.json.encode(row).decode(),

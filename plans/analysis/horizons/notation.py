@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline, format_interval, format_time
@@ -26,6 +27,9 @@ from tidelog.plans.plan.plan import (
 from tidelog.plans.tree.syntax import Binary, Interval, Rule, Time, Unary
 
 _OPERATORS = ("diamondminus", "diamondplus", "boxminus", "boxplus")
+_WORD_BEFORE = re.compile(r"\b(for|within)\s+$", re.IGNORECASE)
+_NEAR = 40
+"""How far before its length a word is looked for."""
 
 
 def decode_distance(distance: int, timeline: Timeline) -> Time:
@@ -109,8 +113,9 @@ def _written(plan: Plan, step: Step, rule: Rule | None) -> str:
     if not computed or not isinstance(body, Unary | Binary) or body.interval.span == NOWHERE:
         return computed
     place, text = body.interval.span, plan.program.text
-    if not text[place.start : place.end].endswith(("]", ")")):  # the `T+2` of an atom `p@T+2`
-        return f"@{text[place.start : place.end]}"
+    if not text[place.start : place.end].endswith(("]", ")")):  # the `2 min` of `p for 2 min`, or the `T+2` of `p@T+2`
+        behind = _WORD_BEFORE.search(text, max(0, place.start - _NEAR), place.start)
+        return f"{behind[0].lower() if behind else '@'}{text[place.start : place.end]}"
     before = text[body.span.start : place.start].strip()
     word = body.operator if isinstance(body, Binary) else before
     if not word.isalpha():
