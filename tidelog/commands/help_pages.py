@@ -84,6 +84,14 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("tidelog test tests.toml", "the tables of one file"),
         ("tidelog test rules -x --junit report.xml", "all below a folder, up to the first that fails"),
     ),
+    "types": (
+        ("tidelog types alarm.tide > alarm_types.py", "a dataclass for each output"),
+        ("tidelog types rules/alarm.tide", "to the terminal"),
+    ),
+    "peek": (
+        ("tidelog peek readings.csv", "the first facts, and how the file is read"),
+        ("tidelog peek readings.csv --predicate temp --rows 20 > temp.tide", "the beginning of a program"),
+    ),
     "init": (
         ("tidelog init plant", "a folder with rules, a file of a gateway, tests"),
         ("tidelog init ~/gateway", "the same elsewhere"),
