@@ -19,6 +19,7 @@ from tidelog.connectors.sources.socket_source import SocketSource
 from tidelog.connectors.sources.stdin_source import StdinSource
 from tidelog.connectors.spec import Spec, check_readable, check_writable, parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
+from tidelog.plans.data.dialect import OURS
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
@@ -50,7 +51,9 @@ def open_source(
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
     hint = "" if parsed.is_format_told or parsed.path else f"for text facts say `--in facts+{spec}`"
-    decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint, retracts=retracts)
+    decoder: Decoder = make_decoder(
+        parsed.format, schema, name, parsed.predicate, hint, retracts=retracts, dialect=parsed.dialect
+    )
     if parsed.by is not None:
         decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, str(spec)))
     if parsed.address is not None:
@@ -69,7 +72,7 @@ def _open_parquet(spec: Spec, schema: Schema) -> Source:
     predicate = spec.predicate or PurePath(spec.path).stem
     parts = None if spec.by is None else positions_of(spec.by, schema, predicate, spec.path)
     check_readable(spec.path)
-    return ParquetSource(spec.path, schema, predicate, parts)
+    return ParquetSource(spec.path, schema, predicate, parts, spec.dialect)
 
 
 def open_sink(
@@ -93,6 +96,8 @@ def open_sink(
     for option in ("predicate", "by"):
         if getattr(parsed, option) is not None:
             raise SpecError(f"`{spec}`: `{option}` is an option of sources")
+    if parsed.dialect != OURS:
+        raise SpecError(f"`{spec}`: how tables of others are read is for sources")
     encoder = make_encoder(parsed.format, schema, iso)
     if parsed.address is not None:
         if parsed.listens:

@@ -160,7 +160,8 @@ class _Reader:
     def _make_decoder(self) -> Decoder:
         hint = "" if self._spec.is_format_told or self._spec.path else "for text facts say `facts+-`"
         schema = self._loader.schema(self._timeline)
-        return make_decoder(self._spec.format, schema, name_of(self._spec), self._spec.predicate, hint)
+        spec = self._spec
+        return make_decoder(spec.format, schema, name_of(spec), spec.predicate, hint, dialect=spec.dialect)
 
     def _take(self, framed: Lines) -> None:
         batch = self._decode(framed)

@@ -11,6 +11,7 @@ from tidelog.connectors.formats.json.decoder import JsonDecoder
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.formats.text.decoder import TextDecoder
 from tidelog.connectors.formats.text.encoder import TextEncoder
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import SpecError
 
@@ -28,16 +29,28 @@ def format_of_path(path: str) -> str:
 
 
 def make_decoder(
-    kind: str, schema: Schema, name: str, predicate: str | None, hint: str = "", *, retracts: bool = False
+    kind: str,
+    schema: Schema,
+    name: str,
+    predicate: str | None,
+    hint: str = "",
+    *,
+    retracts: bool = False,
+    dialect: Dialect = OURS,
 ) -> Decoder:
     """The decoder of a format; `hint` is what `JsonDecoder` adds where a line is not JSON at all. SpecError for `text`.
 
-    With `retracts`, facts may be taken back, in all but CSV, which has no form for it.
+    With `retracts`, facts may be taken back, in all but CSV, which has no form for it. A `dialect` is for tables: SpecError
+    where the format has none.
     """
     if kind == "text":
         raise SpecError("text is for people to read: facts come as facts, jsonl or csv")
     if kind == "csv":
-        return CsvDecoder(schema, name, predicate)
+        return CsvDecoder(schema, name, predicate, dialect=dialect)
+    if dialect != OURS:
+        raise SpecError(
+            f"`{name}` is read as {kind}: only `predicate` and `by` are options of it, and others of CSV and Parquet"
+        )
     if kind == "jsonl":
         return JsonDecoder(schema, name, predicate, hint=hint, retracts=retracts)
     return TextDecoder(schema, name, predicate, retracts=retracts)

@@ -64,6 +64,8 @@ def parse_input(spec: str, number: int) -> Input:
     rest, options = split_options(spec, told[2] if told else spec)
     if "by" in options:
         raise SpecError(f"`{spec}`: Spark reads in no order, so there are no devices to wait for: leave `by` away")
+    if other := next((name for name in options if name != "predicate"), None):
+        raise SpecError(f"`{spec}`: Spark reads columns by the names of the fields: `{other}` is for files of `tidelog run`")
     predicate = options.get("predicate")
     kind = told[1] if told else None
     found = _SCHEME.match(rest)
