@@ -47,13 +47,20 @@ def make_decoder(
         raise SpecError("text is for people to read: facts come as facts, jsonl or csv")
     if kind == "csv":
         return CsvDecoder(schema, name, predicate, dialect=dialect)
-    if dialect != OURS:
-        raise SpecError(
-            f"`{name}` is read as {kind}: only `predicate` and `by` are options of it, and others of CSV and Parquet"
-        )
     if kind == "jsonl":
-        return JsonDecoder(schema, name, predicate, hint=hint, retracts=retracts)
+        _check_flat(name, predicate, dialect)
+        return JsonDecoder(schema, name, predicate, hint=hint, retracts=retracts, dialect=dialect)
+    if dialect != OURS:
+        raise SpecError(f"`{name}` is read as {kind}: only `predicate` and `by` are options of it, and others of tables")
     return TextDecoder(schema, name, predicate, retracts=retracts)
+
+
+def _check_flat(name: str, predicate: str | None, dialect: Dialect) -> None:
+    """SpecError where a dialect is not one of flat objects, or nobody knows of which predicate these are."""
+    if dialect.separator != OURS.separator or dialect.decimal != OURS.decimal:
+        raise SpecError(f"`{name}` is read as jsonl: `sep` and `decimal` are for CSV")
+    if dialect != OURS and predicate is None:
+        raise SpecError(f"`{name}`: flat objects do not say which predicate they are of: append `&predicate=NAME`")
 
 
 def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:
