@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import PurePath
 
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.dividing import DividingDecoder, positions_of
+from tidelog.connectors.formats.endings import compression_of
 from tidelog.connectors.formats.formats import make_decoder, make_encoder
 from tidelog.connectors.formats.framing import MAX_LINE
 from tidelog.connectors.sinks.file_sink import FileSink
 from tidelog.connectors.sinks.listener_sink import ListenerSink
 from tidelog.connectors.sinks.socket_sink import SocketSink
 from tidelog.connectors.sinks.stdout_sink import StdoutSink
+from tidelog.connectors.sources.compressed_source import CompressedSource
 from tidelog.connectors.sources.file_source import FileSource
 from tidelog.connectors.sources.listener_source import ListenerSource
 from tidelog.connectors.sources.socket_source import SocketSource
@@ -63,6 +66,11 @@ def open_source(
     if parsed.scheme == "-":
         return StdinSource(decoder, max_line=max_line)
     check_readable(parsed.path)
+    compression = compression_of(parsed.path)
+    if compression is not None:
+        if not os.path.isfile(parsed.path):
+            raise SpecError(f"cannot read `{parsed.path}`: what is compressed is read from a regular file")
+        return CompressedSource(parsed.path, decoder, compression, max_line=max_line)
     return FileSource(parsed.path, decoder, max_line=max_line)
 
 
@@ -98,6 +106,8 @@ def open_sink(
             raise SpecError(f"`{spec}`: `{option}` is an option of sources")
     if parsed.dialect != OURS:
         raise SpecError(f"`{spec}`: how tables of others are read is for sources")
+    if parsed.scheme == "file" and compression_of(parsed.path) is not None:
+        raise SpecError(f"`{spec}`: answers are written as they are, not compressed")
     encoder = make_encoder(parsed.format, schema, iso)
     if parsed.address is not None:
         if parsed.listens:

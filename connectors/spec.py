@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from tidelog.connectors.formats.formats import FORMATS, format_of_path
+from tidelog.connectors.formats.endings import format_of_path
+from tidelog.connectors.formats.formats import FORMATS
 from tidelog.connectors.transport.addresses import Address, TcpAddress, UnixAddress
 from tidelog.plans.data.dialect import KEYS, OURS, Dialect, read_dialect
 from tidelog.plans.diagnostics.errors import SpecError

@@ -74,11 +74,13 @@ def _of_lines(
     spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int, on_read: Callable[[int], None]
 ) -> Iterator[ColumnBatch]:
     reader = _LineReader(spec, schema, pool, max_line)
-    with opened(spec) as descriptor:
-        lines = WholeLines(descriptor, name_of(spec), max_line)
+    with opened(spec) as pieces:
+        lines = WholeLines(pieces, max_line)
+        last = 0
         while text := lines.read(reader.size(rows)):
             reader.read(text)
-            on_read(len(text))
+            on_read(pieces.position - last)
+            last = pieces.position
             if len(reader.gathered) >= rows - rows // 8:  # a piece is as long as it probably has to be
                 yield from reader.gathered.drain()
     reader.finish()

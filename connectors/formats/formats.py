@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.formatting import Encoder
@@ -19,13 +17,6 @@ FORMATS = ("facts", "jsonl", "csv", "parquet", "text")
 """Text facts, JSON lines, CSV and Parquet (for reading), and sentences (for writing alone)."""
 ROWS_OF_ONE = ("csv", "parquet")
 """The formats whose rows are facts of one predicate, which they do not name."""
-
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-
-
-def format_of_path(path: str) -> str:
-    """The format that a file's ending means: `.jsonl .ndjson .csv .parquet`, else text facts."""
-    return _ENDINGS.get(PurePath(path).suffix.lower(), "facts")
 
 
 def make_decoder(

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import repeat
 from operator import gt
-from pathlib import PurePath
 
 from tidelog.connectors.formats.cache import BoundedCache, key_length
 from tidelog.connectors.formats.csv.framer import CsvFramer
 from tidelog.connectors.formats.decoding import FEW, Admission, Collector
+from tidelog.connectors.formats.endings import predicate_of_path
 from tidelog.connectors.formats.numbers import WholeTimes, read_numbers
 from tidelog.connectors.formats.values import read_argument
 from tidelog.plans.data.dialect import OURS, Dialect
@@ -61,7 +61,7 @@ class CsvDecoder:
         self.name = name
         self.dialect = dialect
         self._schema = schema
-        self._predicate = predicate or PurePath(name).stem
+        self._predicate = predicate or predicate_of_path(name)
         self._timeless = timeless
         self._admission = Admission(schema)
         self._reader = make_reader(schema.timeline, dialect)
