@@ -112,7 +112,7 @@ def split_options(spec: str, rest: str) -> tuple[str, dict[str, str]]:
             raise SpecError(f"`{spec}` names no {_WANTED.get(name, 'value')} after `{name}=`")
         if name in options:
             raise SpecError(f"`{spec}` has `{name}` twice")
-        options[name] = unquote(value)
+        options[name] = value if name == "columns" else unquote(value)  # whose commas and colons may be quoted
     return match[1], options
 
 

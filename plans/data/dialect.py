@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo, available_timezones
 
 from tidelog.plans.data.time_formats import TimeFormat, compile_format
@@ -155,7 +156,7 @@ def _columns(told: object) -> tuple[tuple[str, str], ...]:
         pairs = [(str(field), str(column)) for field, column in told.items()]
     else:
         parts = [pair.partition(":") for pair in str(told).split(",")]
-        pairs = [(field.strip(), column.strip()) for field, _, column in parts]
+        pairs = [(unquote(field).strip(), unquote(column).strip()) for field, _, column in parts]
     for field, column in pairs:
         if not field or not column:
             raise SpecError(f"`columns={told}` is not of the form `field:column,field:column`")
