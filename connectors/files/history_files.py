@@ -94,7 +94,7 @@ class _LineReader:
         name = name_of(spec)
         self._decoder = make_decoder(spec.format, schema, name, spec.predicate, dialect=spec.dialect)
         self._framer = self._decoder.framer(name, max_line)
-        self._plain = CsvColumns(self._decoder, schema, pool, max_line) if isinstance(self._decoder, CsvDecoder) else None
+        self._plain = CsvColumns(self._decoder, schema, pool, max_line) if type(self._decoder) is CsvDecoder else None
         self.gathered = Gathered(name, pool)
         self._bytes = 0
 

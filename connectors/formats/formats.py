@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
+from tidelog.connectors.formats.csv.wide import WideCsvDecoder
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.formats.json.decoder import JsonDecoder
@@ -36,6 +37,8 @@ def make_decoder(
     """
     if kind == "text":
         raise SpecError("text is for people to read: facts come as facts, jsonl or csv")
+    if kind == "csv" and dialect.melt is not None:
+        return WideCsvDecoder(schema, name, predicate, dialect, dialect.melt)
     if kind == "csv":
         return CsvDecoder(schema, name, predicate, dialect=dialect)
     if kind == "jsonl":
@@ -48,8 +51,8 @@ def make_decoder(
 
 def _check_flat(name: str, predicate: str | None, dialect: Dialect) -> None:
     """SpecError where a dialect is not one of flat objects, or nobody knows of which predicate these are."""
-    if dialect.separator != OURS.separator or dialect.decimal != OURS.decimal:
-        raise SpecError(f"`{name}` is read as jsonl: `sep` and `decimal` are for CSV")
+    if dialect.is_of_text:
+        raise SpecError(f"`{name}` is read as jsonl: `sep`, `decimal` and `melt` are for CSV")
     if dialect != OURS and predicate is None:
         raise SpecError(f"`{name}`: flat objects do not say which predicate they are of: append `&predicate=NAME`")
 

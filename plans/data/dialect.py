@@ -14,7 +14,7 @@ from tidelog.plans.diagnostics.suggestions import suggest
 
 Epoch = Literal["s", "ms", "us", "ns"]
 """What a number counts since 1970."""
-KEYS = ("time", "from", "to", "format", "epoch", "zone", "sep", "decimal", "columns", "extra")
+KEYS = ("time", "from", "to", "format", "epoch", "zone", "sep", "decimal", "columns", "extra", "melt")
 """The options by name."""
 FrameOptions = TypedDict(
     "FrameOptions",
@@ -40,7 +40,7 @@ class Dialect:
     """What the options of a table say. Plain data: it can be sent elsewhere.
 
     `time`, or `begin` and `end`, are the columns of the time; `columns` are fields with their columns. `ignores` passes over
-    columns that are none of these.
+    columns that are none of these. `melt` are the fields that the name of such a column and its cell are for.
     """
 
     time: str | None = None
@@ -53,11 +53,17 @@ class Dialect:
     decimal: str = "."
     columns: tuple[tuple[str, str], ...] = ()
     ignores: bool = False
+    melt: tuple[str, str] | None = None
 
     @property
     def names_columns(self) -> bool:
         """Whether columns have other names than fields, or there are others beside."""
         return bool(self.time or self.begin or self.end or self.columns or self.ignores)
+
+    @property
+    def is_of_text(self) -> bool:
+        """Whether only text between separators can be read so."""
+        return self.separator != "," or self.decimal != "." or self.melt is not None
 
     @property
     def times_differ(self) -> bool:
@@ -94,7 +100,7 @@ def read_dialect(options: Mapping[str, object]) -> Dialect:
             raise SpecError(f"`{name}` is a text, got {type(value).__name__}")
         if not value:
             raise SpecError(f"`{name}=` says nothing")
-    for names in (("time", "from"), ("time", "to"), ("format", "epoch"), ("epoch", "zone")):
+    for names in (("time", "from"), ("time", "to"), ("format", "epoch"), ("epoch", "zone"), ("extra", "melt")):
         if all(name in told for name in names):
             raise SpecError(f"`{names[0]}` and `{names[1]}` exclude each other")
     if "format" in told:
@@ -110,6 +116,7 @@ def read_dialect(options: Mapping[str, object]) -> Dialect:
         _decimal(told.get("decimal", ".")),
         _columns(options.get("columns", {})),
         _ignores(told["extra"]) if "extra" in told else False,
+        _melt(told["melt"]) if "melt" in told else None,
     )
 
 
@@ -143,6 +150,13 @@ def _decimal(text: str) -> str:
     if text not in (",", "."):
         raise SpecError(f"`decimal={text}` is no decimal sign: `,` or `.`")
     return text
+
+
+def _melt(text: str) -> tuple[str, str]:
+    key, _, value = (part.strip() for part in text.partition(","))
+    if not key or not value or key == value or "," in value:
+        raise SpecError(f"`melt={text}` is not of the form `melt=FIELD,FIELD`: for a column's name, and for its cell")
+    return key, value
 
 
 def _ignores(text: str) -> bool:

@@ -109,6 +109,7 @@ def _no_column(name: str, role: str, header: Sequence[str], what: str) -> DataEr
 
 
 def _listed(names: Sequence[str]) -> str:
+    names = [name for name in names if not name.startswith("\0")]  # those are made while reading
     return shorten(", ".join(names), 80) or "none"
 
 

@@ -109,8 +109,8 @@ def layout_of(table: Any, predicate: str, schema: Schema, dialect: Dialect = OUR
 
 def _check_dialect(dialect: Dialect, schema: Schema) -> None:
     """DataError where it has an option that is not for these tables, or that the program cannot take."""
-    if dialect.separator != OURS.separator or dialect.decimal != OURS.decimal:
-        raise DataError("`sep` and `decimal` are for CSV: other tables hold numbers")
+    if dialect.is_of_text:
+        raise DataError("`sep`, `decimal` and `melt` are for CSV")
     try:
         make_reader(schema.timeline, dialect)
     except SpecError as error:

@@ -98,7 +98,10 @@ def test_a_field_may_be_called_as_the_time() -> None:
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [("predicate=p&sep=;", "`sep` and `decimal` are for CSV"), ("epoch=ms", "do not say which predicate they are of")],
+    [
+        ("predicate=p&sep=;", "`sep`, `decimal` and `melt` are for CSV"),
+        ("epoch=ms", "do not say which predicate they are of"),
+    ],
 )
 def test_options_that_such_lines_have_not(options: str, reason: str) -> None:
     """They are refused before anything is read."""

@@ -92,7 +92,7 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         (
             "a.csv?x=1",
             "`a.csv?x=1` has an unknown option `x`: the options are predicate, by, time, from, to, format, epoch, zone, sep,"
-            " decimal, columns, extra",
+            " decimal, columns, extra, melt",
         ),
         ("a.csv?predicate=p&by=", "`a.csv?predicate=p&by=` names no field after `by=`"),
         (

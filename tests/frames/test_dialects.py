@@ -101,7 +101,7 @@ def test_rows_that_are_none_are_told_with_their_place() -> None:
         ({"time": "ts", "columns": COLUMNS, "format": "%Y-%m-%d"}, "it is a time without `format` and `epoch`"),
         ({"time": "wert", "columns": {"room": "raum", "celsius": "ts"}}, "column `ts` is of type timestamp[s]"),
         ({"time": "wert", "format": "%Y-%m-%d", "columns": {"room": "raum"}}, "lacks the field `celsius`"),
-        ({"time": "ts", "columns": COLUMNS, "sep": ";"}, "`sep` and `decimal` are for CSV"),
+        ({"time": "ts", "columns": COLUMNS, "sep": ";"}, "`sep`, `decimal` and `melt` are for CSV"),
     ],
 )
 def test_what_such_tables_have_not(options: Any, reason: str) -> None:
@@ -140,7 +140,7 @@ def test_parquet_of_others(
     assert (code, err) == (0, "")
     assert str(NOON + 1) in out
     assert main([*command, "a.parquet?predicate=temp&time=ts&sep=;"]) != 0
-    assert "`sep` and `decimal` are for CSV" in capfd.readouterr().err
+    assert "`sep`, `decimal` and `melt` are for CSV" in capfd.readouterr().err
 
 
 TIMELINES = [
