@@ -17,7 +17,9 @@ PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of what a number counts are a second."""
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ][\d:.]*)?\Z", re.ASCII)
 """A time of ISO-8601 without an offset from UTC, if it is one."""
-_SWAPPED = str.maketrans(",.", ".,")
+_BLOCK = 900
+"""A clock is not set within so many seconds if it is as far ahead of UTC where they begin and where they end."""
+_MOST_BLOCKS = 4096
 _INFINITE = ("inf", "+inf", "-inf")
 _BEGIN = datetime(1970, 1, 1)  # noqa: DTZ001 - what a clock shows, wherever it hangs
 
@@ -40,6 +42,7 @@ class ForeignTimes(TimeReader):
         self._has_comma = dialect.decimal == ","
         self._zone_name = dialect.zone or ""
         self._zone = ZoneInfo(dialect.zone) if dialect.zone else None
+        self._steady: dict[int, int | None] = {}
 
     def read_point(self, text: str) -> int:
         text = text.strip()
@@ -49,7 +52,9 @@ class ForeignTimes(TimeReader):
             whole, rest, offset = self._format.read(text)
             return self._encode(self._shown(whole, text) + rest if offset is None else whole - offset + rest, text)
         if self._has_comma:
-            text = text.replace(",", ".") if text[4:5] == "-" else text.translate(_SWAPPED)
+            if "." in text:
+                raise DataError(f"time `{shorten(text)}` has a point, where a comma stands before decimals")
+            text = text.replace(",", ".")
         if self._parts:
             return self._encode(read_fraction(text) / self._parts, text)
         if self._zone is not None and _LOCAL.match(text):
@@ -82,7 +87,11 @@ class ForeignTimes(TimeReader):
 
     def _encode(self, seconds: Fraction | int, text: str) -> int:
         unit = self._unit(text)
-        time = Fraction(seconds) / unit
+        above, below = seconds.numerator * unit.denominator, seconds.denominator * unit.numerator
+        point = self._point_of_ratio(above, below)
+        if point is not None:
+            return point
+        time = Fraction(above, below)
         if self._timeline.is_integer and time.denominator != 1 and self._timeline.rounding is None:
             raise DataError(f"time `{shorten(text)}` is no whole number of units of {unit} s since 1970")
         return self.encode(time)
@@ -91,11 +100,26 @@ class ForeignTimes(TimeReader):
         """The seconds since 1970 at which a clock of the zone shows this; the first of two, DataError for none."""
         if self._zone is None:
             return seconds
-        shown = (_BEGIN + timedelta(seconds=seconds)).replace(tzinfo=self._zone)
-        first, last = (shown.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+        block = seconds // _BLOCK
+        if block not in self._steady:
+            if len(self._steady) >= _MOST_BLOCKS:
+                self._steady.clear()
+            ends = {offset for at in (0, _BLOCK - 1) for offset in _offsets(block * _BLOCK + at, self._zone)}
+            self._steady[block] = ends.pop() if len(ends) == 1 else None
+        offset = self._steady[block]
+        if offset is not None:
+            return seconds - offset
+        first, last = _offsets(seconds, self._zone)
         if first < last:  # as `fold` has it (PEP 495)
             raise DataError(f"time `{shorten(text)}` does not exist in {self._zone_name}: the clock is set forward over it")
-        return seconds - int(first.total_seconds())
+        return seconds - first
+
+
+def _offsets(seconds: int, zone: ZoneInfo) -> tuple[int, int]:
+    """How many seconds a clock that shows this is ahead of UTC, for the first and for the second time that it shows it."""
+    shown = (_BEGIN + timedelta(seconds=seconds)).replace(tzinfo=zone)
+    first, last = (shown.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+    return int(first.total_seconds()), int(last.total_seconds())
 
 
 def make_reader(timeline: Timeline, dialect: Dialect) -> TimeReader:

@@ -50,7 +50,7 @@ class TimeFormat:
     text: str
     pattern: re.Pattern[str]
 
-    def read(self, text: str) -> tuple[int, Fraction, int | None]:
+    def read(self, text: str) -> tuple[int, Fraction | int, int | None]:
         """The whole seconds since 1970 that a time's clock shows, the rest of a second, and its offset from UTC, if it
         tells one; DataError if it is not of the format."""
         match = self.pattern.fullmatch(text)
@@ -64,9 +64,9 @@ class TimeFormat:
             days = _day(parts) - EPOCH
         except ValueError:
             raise DataError(f"time `{shorten(text)}` is no day of the calendar") from None
-        decimals, zone = parts.get("f") or "0", parts.get("z")
+        decimals, zone = parts.get("f"), parts.get("z")
         offset = None if zone is None else read_offset(zone, text)
-        rest = Fraction(int(decimals), 10 ** len(decimals))
+        rest = Fraction(int(decimals), 10 ** len(decimals)) if decimals else 0
         return days * 86_400 + hour * 3600 + minute * 60 + second, rest, offset
 
 

@@ -331,6 +331,13 @@ def test_decimals_of_times(text: str, expected: int) -> None:
     assert records[0][2] == 2 * expected
 
 
+@pytest.mark.parametrize("text", ["1.5", "1.234,5", "2026-07-01T12:00:00.25"])
+def test_a_point_is_no_decimal_sign_of_times(text: str) -> None:
+    """The reason shows what is written."""
+    reason = f"time `{text}` has a point, where a comma stands before decimals"
+    assert read("predicate=temp&sep=;&decimal=,", f"time;room;celsius\n{text};a;1\n")[1] == [("a.csv:2", reason)]
+
+
 # --- records ------------------------------------------------------------------------------------------------------------
 
 
