@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import PurePath
 
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.dividing import DividingDecoder, positions_of
+from tidelog.connectors.formats.endings import compression_of
 from tidelog.connectors.formats.formats import make_decoder, make_encoder
 from tidelog.connectors.formats.framing import MAX_LINE
 from tidelog.connectors.sinks.file_sink import FileSink
 from tidelog.connectors.sinks.listener_sink import ListenerSink
 from tidelog.connectors.sinks.socket_sink import SocketSink
 from tidelog.connectors.sinks.stdout_sink import StdoutSink
+from tidelog.connectors.sources.compressed_source import CompressedSource
 from tidelog.connectors.sources.file_source import FileSource
 from tidelog.connectors.sources.listener_source import ListenerSource
 from tidelog.connectors.sources.socket_source import SocketSource
 from tidelog.connectors.sources.stdin_source import StdinSource
 from tidelog.connectors.spec import Spec, check_readable, check_writable, parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
+from tidelog.plans.data.dialect import OURS
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
@@ -50,7 +54,9 @@ def open_source(
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     name = parsed.path or (str(parsed.address) if parsed.address else "stdin")
     hint = "" if parsed.is_format_told or parsed.path else f"for text facts say `--in facts+{spec}`"
-    decoder: Decoder = make_decoder(parsed.format, schema, name, parsed.predicate, hint, retracts=retracts)
+    decoder: Decoder = make_decoder(
+        parsed.format, schema, name, parsed.predicate, hint, retracts=retracts, dialect=parsed.dialect
+    )
     if parsed.by is not None:
         decoder = DividingDecoder(decoder, positions_of(parsed.by, schema, parsed.predicate, str(spec)))
     if parsed.address is not None:
@@ -60,6 +66,11 @@ def open_source(
     if parsed.scheme == "-":
         return StdinSource(decoder, max_line=max_line)
     check_readable(parsed.path)
+    compression = compression_of(parsed.path)
+    if compression is not None:
+        if not os.path.isfile(parsed.path):
+            raise SpecError(f"cannot read `{parsed.path}`: what is compressed is read from a regular file")
+        return CompressedSource(parsed.path, decoder, compression, max_line=max_line)
     return FileSource(parsed.path, decoder, max_line=max_line)
 
 
@@ -69,7 +80,7 @@ def _open_parquet(spec: Spec, schema: Schema) -> Source:
     predicate = spec.predicate or PurePath(spec.path).stem
     parts = None if spec.by is None else positions_of(spec.by, schema, predicate, spec.path)
     check_readable(spec.path)
-    return ParquetSource(spec.path, schema, predicate, parts)
+    return ParquetSource(spec.path, schema, predicate, parts, spec.dialect)
 
 
 def open_sink(
@@ -93,6 +104,10 @@ def open_sink(
     for option in ("predicate", "by"):
         if getattr(parsed, option) is not None:
             raise SpecError(f"`{spec}`: `{option}` is an option of sources")
+    if parsed.dialect != OURS:
+        raise SpecError(f"`{spec}`: how tables of others are read is for sources")
+    if parsed.scheme == "file" and compression_of(parsed.path) is not None:
+        raise SpecError(f"`{spec}`: answers are written as they are, not compressed")
     encoder = make_encoder(parsed.format, schema, iso)
     if parsed.address is not None:
         if parsed.listens:

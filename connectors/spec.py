@@ -7,10 +7,12 @@ import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import unquote, urlsplit
 
-from tidelog.connectors.formats.formats import FORMATS, format_of_path
+from tidelog.connectors.formats.endings import format_of_path
+from tidelog.connectors.formats.formats import FORMATS
 from tidelog.connectors.transport.addresses import Address, TcpAddress, UnixAddress
+from tidelog.plans.data.dialect import KEYS, OURS, Dialect, read_dialect
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
 
@@ -28,13 +30,14 @@ _TABLES = re.compile(r"parquet:(?=.)(.*)\Z", re.DOTALL)
 _ANY_FORMAT = re.compile(r"([A-Za-z0-9]+)\+(?=.)", re.DOTALL)
 _OPTIONS = re.compile(r"(.*)\?([a-z]+=[^?]*)\Z", re.DOTALL)
 _WANTED = {"predicate": "predicate", "by": "field"}
+_OPTION_NAMES = (*_WANTED, *KEYS)
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A SPEC taken apart. `scheme` is `-` for standard input and output; sockets have an `address`, files a `path`.
 
-    `parquet` is that of a folder of tables, which answers go to.
+    `parquet` is that of a folder of tables, which answers go to. The `dialect` says how a table of others is read.
     """
 
     scheme: str
@@ -44,6 +47,7 @@ class Spec:
     predicate: str | None = None
     by: str | None = None
     is_format_told: bool = field(default=True, repr=False, compare=False)
+    dialect: Dialect = field(default=OURS, repr=False)
 
     def __str__(self) -> str:
         return self.path or (str(self.address) if self.address else "-")
@@ -65,10 +69,11 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
     told = _FORMAT.match(spec)
     rest, options = split_options(spec, told[2] if told else spec)
     kind, predicate, by = told[1] if told else None, options.get("predicate"), options.get("by")
+    dialect = dialect_of(spec, options)
     if kind == "parquet" and not _is_path(rest):
         raise SpecError(f"`{spec}`: Parquet is read from files, and written to a folder, `parquet:DIR`")
     if rest == "-":
-        return Spec("-", kind or "jsonl", predicate=predicate, by=by, is_format_told=kind is not None)
+        return Spec("-", kind or "jsonl", predicate=predicate, by=by, is_format_told=kind is not None, dialect=dialect)
     other = None if told else _OTHER_FORMAT.match(spec)
     if other and not (other[1].lower() in ("tcp", "unix") and other[2].startswith("listen")):
         raise _unknown_format(spec, other[1])
@@ -77,31 +82,47 @@ def parse_spec(spec: str, *, allow_remote: bool = False) -> Spec:
         named = None if told else _ANY_FORMAT.match(spec)
         if named and suggest(named[1], FORMATS) and not os.path.lexists(rest):
             raise _unknown_format(spec, named[1])
-        return _file_spec(spec, rest, kind, options)
+        return _file_spec(spec, rest, kind, options, dialect)
     name = scheme[1].lower()
     if name == "file":
         path = scheme[2].removeprefix("//") if scheme[2].startswith("///") else scheme[2]
         if path.startswith("//"):
             raise SpecError(f"`{spec}` names a host: expected `file:PATH` or `file:///PATH`")
-        return _file_spec(spec, path, kind, options)
+        return _file_spec(spec, path, kind, options, dialect)
     address = _address(spec, name, rest)
     if name == "tcp+listen" and isinstance(address, TcpAddress) and not (address.is_loopback or allow_remote):
         raise SpecError(f"`{spec}` would listen beyond this machine: use 127.0.0.1, or allow remote connections")
-    return Spec(name, kind or "jsonl", address=address, predicate=predicate, by=by, is_format_told=kind is not None)
+    is_told = kind is not None
+    return Spec(name, kind or "jsonl", "", address, predicate, by, is_format_told=is_told, dialect=dialect)
 
 
 def split_options(spec: str, rest: str) -> tuple[str, dict[str, str]]:
-    """What stands before `?predicate=NAME&by=FIELD`, and the options by name."""
+    """What stands before `?predicate=NAME&by=FIELD`, and the options by name. A `+` in them is one, and no space."""
     match = _OPTIONS.match(rest)
     if not match:
         return rest, {}
-    options = dict(parse_qsl(match[2], keep_blank_values=True))
-    for name, value in options.items():
-        if name not in _WANTED:
-            raise SpecError(f"`{spec}` has an unknown option `{name}`: the options are {', '.join(_WANTED)}")
+    options: dict[str, str] = {}
+    for part in match[2].split("&"):
+        name, _, value = part.partition("=")
+        if name not in _OPTION_NAMES:
+            known = ", ".join(_OPTION_NAMES)
+            near = suggest(name, _OPTION_NAMES)
+            raise SpecError(f"`{spec}` has an unknown option `{name}`: the options are {known}{near}")
         if not value:
-            raise SpecError(f"`{spec}` names no {_WANTED[name]} after `{name}=`")
+            raise SpecError(f"`{spec}` names no {_WANTED.get(name, 'value')} after `{name}=`")
+        if name in options:
+            raise SpecError(f"`{spec}` has `{name}` twice")
+        options[name] = value if name == "columns" else unquote(value)  # whose commas and colons may be quoted
     return match[1], options
+
+
+def dialect_of(spec: str, options: Mapping[str, str]) -> Dialect:
+    """How the table is read that these options are of; SpecError where one of them says nothing that can be done."""
+    told = {name: value for name, value in options.items() if name not in _WANTED}
+    try:
+        return read_dialect(told) if told else OURS
+    except SpecError as error:
+        raise SpecError(f"`{spec}`: {error}") from None
 
 
 def _is_path(rest: str) -> bool:
@@ -114,11 +135,11 @@ def _unknown_format(spec: str, name: str) -> SpecError:
     return SpecError(f"`{spec}` has an unknown format `{name}`: the formats are {', '.join(FORMATS)}{near}")
 
 
-def _file_spec(spec: str, path: str, kind: str | None, options: Mapping[str, str]) -> Spec:
+def _file_spec(spec: str, path: str, kind: str | None, options: Mapping[str, str], dialect: Dialect) -> Spec:
     if not path or "\0" in path:
         raise SpecError(f"`{spec}` names no file: expected {ACCEPTED}")
     told, predicate, by = kind is not None, options.get("predicate"), options.get("by")
-    return Spec("file", kind or format_of_path(path), path=path, predicate=predicate, by=by, is_format_told=told)
+    return Spec("file", kind or format_of_path(path), path, None, predicate, by, is_format_told=told, dialect=dialect)
 
 
 def _address(spec: str, scheme: str, rest: str) -> Address:

@@ -36,6 +36,7 @@ _interrupted: list[Stopped] = []
 COMMANDS = {
     "check": "show the errors and warnings of a program",
     "explain": "show how a program is understood and run",
+    "peek": "show what a file of others holds, and the SPEC that reads it",
     "run": "stream facts through a program",
     "ask": "print hypothetical answers: what may still follow, and what it needs",
     "materialise": "print everything that follows from a program and facts",
@@ -64,7 +65,7 @@ _ROOMS = {
     "rules": ("check", "completion", "explain", "fmt", "lsp", "plot", "test", "types"),
     "spark": ("spark",),
     "stored": ("replay", "state"),
-    "streams": ("ask", "run"),
+    "streams": ("ask", "peek", "run"),
 }
 _HOMES = {name: f"tidelog.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 """The module of each command, which is loaded once the command is chosen."""

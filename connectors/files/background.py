@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import replace
 
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
 from tidelog.connectors.formats.decoding import Decoder
-from tidelog.connectors.formats.formats import format_of_path
+from tidelog.connectors.formats.endings import compression_of, format_of_path
 from tidelog.connectors.formats.framing import LineReader
 from tidelog.connectors.formats.json.decoder import JsonDecoder
 from tidelog.connectors.formats.text.decoder import TextDecoder
+from tidelog.connectors.transport.compressed import CompressedFile
 from tidelog.connectors.transport.descriptors import READ_SIZE
 from tidelog.plans.data.facts import Record, Schema
-from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.diagnostics.errors import ConnectorError, DataError
 from tidelog.runtime.ports.interfaces import Batch
 
 
@@ -25,11 +27,14 @@ def load_facts(path: str, schema: Schema, predicate: str) -> list[Record]:
     reader = LineReader(_timeless_decoder(path, _open_to_data(schema, predicate), predicate))
     records: list[Record] = []
     try:
-        with open(path, "rb") as file:
+        compression = compression_of(path)
+        with closing(CompressedFile(path, compression) if compression else open(path, "rb")) as file:
             while chunk := file.read(READ_SIZE):
                 records += _accepted(reader.feed(chunk))
     except OSError as error:
         raise DataError(f"cannot be read: {os.strerror(error.errno or 0)}", path) from error
+    except ConnectorError as error:
+        raise DataError(str(error), path) from error
     return records + _accepted(reader.finish())
 
 

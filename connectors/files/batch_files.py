@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from tidelog.connectors.files.fact_columns import FactColumns
 from tidelog.connectors.files.folders import parse_sources
-from tidelog.connectors.files.pieces import name_of, opened, read_piece
+from tidelog.connectors.files.pieces import name_of, opened
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.lines import MAX_LINE, Lines
 from tidelog.connectors.spec import Spec, check_readable, parse_spec
+from tidelog.connectors.transport.descriptors import READ_SIZE
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.refining import RefiningTimeline
 from tidelog.plans.data.timeline import Timeline
@@ -68,10 +69,12 @@ class BatchLoader:
             self._load_parquet(spec, on_read)
             return
         reader = _Reader(self, spec)
-        with opened(spec) as descriptor:
-            while chunk := read_piece(descriptor, name_of(spec)):
+        with opened(spec) as pieces:
+            last = 0
+            while chunk := pieces.read(READ_SIZE):
                 reader.feed(chunk)
-                on_read(len(chunk))
+                on_read(pieces.position - last)
+                last = pieces.position
         reader.finish()
 
     def _load_parquet(self, spec: Spec, on_read: Callable[[int], None]) -> None:
@@ -160,7 +163,8 @@ class _Reader:
     def _make_decoder(self) -> Decoder:
         hint = "" if self._spec.is_format_told or self._spec.path else "for text facts say `facts+-`"
         schema = self._loader.schema(self._timeline)
-        return make_decoder(self._spec.format, schema, name_of(self._spec), self._spec.predicate, hint)
+        spec = self._spec
+        return make_decoder(spec.format, schema, name_of(spec), spec.predicate, hint, dialect=spec.dialect)
 
     def _take(self, framed: Lines) -> None:
         batch = self._decode(framed)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
+from tidelog.plans.data.dialect import Dialect
 from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.foreign_times import PARTS
 from tidelog.plans.data.header import Columns
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.runtime.frames.cells import cells_of, decimals_of, floats_of, microseconds_of, plain_lines, whole_of, words_of
+from tidelog.runtime.frames.cells import (
+    cells_of,
+    decimals_of,
+    floats_of,
+    microseconds_of,
+    plain_lines,
+    whole_of,
+    with_points,
+    words_of,
+)
 from tidelog.runtime.frames.columns import Array, Batch, Pool, np
 from tidelog.runtime.frames.time_columns import PointColumn
 from tidelog.runtime.frames.times import PointReader
 
 _NUMBERS = ("number", "integer")
+_Numbers = Callable[[Any], Array | None]
 
 
 class CsvColumns:
@@ -23,11 +37,9 @@ class CsvColumns:
         self._decoder, self._pool, self._max_line = decoder, pool, max_line
         self.predicate = decoder.predicate
         points = PointColumn(PointReader(schema.timeline, "time", "integer"))
-        self._readers = (
-            (whole_of, points.of_whole),
-            (decimals_of, points.of_decimals),
-            (microseconds_of, points.of_microseconds),
-        )
+        self._separator = decoder.dialect.separator
+        self._has_comma = decoder.dialect.decimal == ","
+        self._readers = _time_readers(points, decoder.dialect)
         self._is_admitted = _is_admitted(schema, decoder.predicate)
 
     @property
@@ -41,10 +53,10 @@ class CsvColumns:
         That is so where one holds no fact, too.
         """
         columns = self._decoder.columns
-        lines = plain_lines(text, self._max_line)
+        lines = plain_lines(text, self._max_line, self._separator)
         if columns is None or columns.count == 1 or not self._is_admitted or lines is None:
             return None  # of one column a row may be blank
-        cells = cells_of(lines, columns.count)
+        cells = cells_of(lines, columns.count, self._separator)
         return None if cells is None else self._facts(cells, columns)
 
     def _facts(self, cells: list[object], columns: Columns) -> Batch | None:
@@ -69,7 +81,8 @@ class CsvColumns:
         kind = self._decoder.type_of(place)
         if kind == "text":
             return _by_words(cells, self._pool.codes)
-        numbers = None if kind == "boolean" else floats_of(cells)
+        pointed = with_points(cells) if self._has_comma else cells
+        numbers = None if kind == "boolean" or pointed is None else floats_of(pointed)
         if kind == "integer" and numbers is not None and (numbers != np.floor(numbers)).any():
             return None
         if numbers is not None or kind in _NUMBERS:
@@ -83,6 +96,19 @@ class CsvColumns:
             if points is not None:
                 return points
         return _by_words(cells, lambda words: np.array(list(map(self._decoder.point_of, words)), np.int64))
+
+
+def _time_readers(points: PointColumn, dialect: Dialect) -> Sequence[tuple[_Numbers, _Numbers]]:
+    """What reads columns of plain times: the numbers in them, and the points of these."""
+    if dialect.epoch is not None:
+        return ((whole_of, partial(points.of_parts, parts=PARTS[dialect.epoch])),)
+    if dialect.times_differ:
+        return ()
+    return (
+        (whole_of, points.of_whole),
+        (decimals_of, points.of_decimals),
+        (microseconds_of, points.of_microseconds),
+    )
 
 
 def _by_words(cells: object, column: Callable[[list[str]], Array]) -> Array | None:

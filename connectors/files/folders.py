@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote, unquote
 
-from tidelog.connectors.formats.formats import ROWS_OF_ONE, format_of_path
+from tidelog.connectors.formats.endings import format_of_path
+from tidelog.connectors.formats.formats import ROWS_OF_ONE
 from tidelog.connectors.spec import Spec, check_readable, parse_spec
 from tidelog.plans.diagnostics.errors import SpecError
 

@@ -60,7 +60,7 @@ def open_history(
 def _of_parquet(spec: Spec, schema: Schema, pool: Pool, rows: int, on_read: Callable[[int], None]) -> Iterator[ColumnBatch]:
     predicate = spec.predicate or PurePath(spec.path).stem
     with open_parquet(spec.path) as file:
-        layout = layout_of_file(file, schema, predicate, spec.path)
+        layout = layout_of_file(file, schema, predicate, spec.path, spec.dialect)
         texts = texts_of(layout, file.schema_arrow)
     reader = ColumnReader(schema, predicate, layout, pool)
     with open_parquet(spec.path, texts) as file:
@@ -74,11 +74,13 @@ def _of_lines(
     spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int, on_read: Callable[[int], None]
 ) -> Iterator[ColumnBatch]:
     reader = _LineReader(spec, schema, pool, max_line)
-    with opened(spec) as descriptor:
-        lines = WholeLines(descriptor, name_of(spec), max_line)
+    with opened(spec) as pieces:
+        lines = WholeLines(pieces, max_line)
+        last = 0
         while text := lines.read(reader.size(rows)):
             reader.read(text)
-            on_read(len(text))
+            on_read(pieces.position - last)
+            last = pieces.position
             if len(reader.gathered) >= rows - rows // 8:  # a piece is as long as it probably has to be
                 yield from reader.gathered.drain()
     reader.finish()
@@ -90,9 +92,9 @@ class _LineReader:
 
     def __init__(self, spec: Spec, schema: Schema, pool: Pool, max_line: int) -> None:
         name = name_of(spec)
-        self._decoder = make_decoder(spec.format, schema, name, spec.predicate)
+        self._decoder = make_decoder(spec.format, schema, name, spec.predicate, dialect=spec.dialect)
         self._framer = self._decoder.framer(name, max_line)
-        self._plain = CsvColumns(self._decoder, schema, pool, max_line) if isinstance(self._decoder, CsvDecoder) else None
+        self._plain = CsvColumns(self._decoder, schema, pool, max_line) if type(self._decoder) is CsvDecoder else None
         self.gathered = Gathered(name, pool)
         self._bytes = 0
 

@@ -23,7 +23,7 @@ def read_refining(spec: Spec, schema: Schema, timeline: RefiningTimeline) -> Ite
     predicate = spec.predicate or PurePath(spec.path).stem
     file = open_parquet(spec.path)
     try:
-        layout = layout_of_file(file, schema, predicate, spec.path)
+        layout = layout_of_file(file, schema, predicate, spec.path, spec.dialect)
         reader = FrameReader(replace(schema, timeline=timeline), predicate, layout)
         for rows, numbers in batches_of_file(file, layout, spec.path, BATCH_ROWS):
             batch = reader.read(rows, spec.path, numbers)

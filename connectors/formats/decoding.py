@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, overload
 
 from tidelog.connectors.formats.lines import RAW_LIMIT, LineFramer
@@ -26,8 +26,8 @@ class Decoder(Protocol):
     """The record that says how to read the others, once it has been read, in a format that has one."""
 
     @property
-    def framer(self) -> type[LineFramer]:
-        """What cuts bytes of this format into records."""
+    def framer(self) -> Callable[[str, int], LineFramer]:
+        """What cuts bytes of this format into records: told the name of the stream, and how long a record may be."""
         ...
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:

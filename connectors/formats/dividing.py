@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.lines import LineFramer
@@ -25,7 +25,7 @@ class DividingDecoder:
         self._positions = positions
 
     @property
-    def framer(self) -> type[LineFramer]:
+    def framer(self) -> Callable[[str, int], LineFramer]:
         """What cuts the bytes of the other decoder's format into records."""
         return self._decoder.framer
 

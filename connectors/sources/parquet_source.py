@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio.lowlevel
 
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.saved import Natural, Saved, read_saved
 from tidelog.plans.diagnostics.errors import ConnectorError, DataError, SnapshotError
@@ -28,19 +29,27 @@ class _Position(Saved):
 class ParquetSource:
     """Reads a Parquet file once, in the order of its rows. Entered again, it goes on where it was.
 
-    The columns are those that a frame has (`runtime/frames/layout.py`). `size` is the file's length in bytes, `position` the
-    part of it that has been read. `parts`, from `?by=FIELD`, says where a fact's part stands in its row. In a later run it
-    can go on from where a batch ended (`resume`). `receive` raises DataError where the columns are not the predicate's.
+    The columns are those that a frame has (`runtime/frames/layout.py`), read as the `dialect` says. `size` is the file's
+    length in bytes, `position` the part of it that has been read. `parts`, from `?by=FIELD`, says where a fact's part stands
+    in its row. In a later run it can go on from where a batch ended (`resume`). `receive` raises DataError where the columns
+    are not the predicate's.
     """
 
     is_recorded = True
     is_replayable = True
 
-    def __init__(self, path: str, schema: Schema, predicate: str, parts: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        schema: Schema,
+        predicate: str,
+        parts: Mapping[str, int] | None = None,
+        dialect: Dialect = OURS,
+    ) -> None:
         self.name = path
         self.size: int | None = None
         self.position = 0
-        self._schema, self._predicate = schema, predicate
+        self._schema, self._predicate, self._dialect = schema, predicate, dialect
         self._part = None if parts is None else parts.get(predicate)
         self._row = 0
         self._file: Any = None
@@ -52,7 +61,7 @@ class ParquetSource:
         return self
 
     def _read(self) -> Iterator[Batch]:
-        layout = layout_of_file(self._file, self._schema, self._predicate, self.name)
+        layout = layout_of_file(self._file, self._schema, self._predicate, self.name, self._dialect)
         reader = FrameReader(self._schema, self._predicate, layout)
         for batch, numbers in batches_of_file(self._file, layout, self.name, BATCH_ROWS):
             begin = max(0, self._row - numbers.start)
@@ -100,10 +109,10 @@ def open_parquet(path: str, encoded: Sequence[str] = ()) -> Any:
         raise ConnectorError(f"cannot read `{path}`: {first_line(error)}") from error
 
 
-def layout_of_file(file: Any, schema: Schema, predicate: str, name: str) -> Layout:
+def layout_of_file(file: Any, schema: Schema, predicate: str, name: str, dialect: Dialect) -> Layout:
     """What the columns of a Parquet file are; DataError where they are not those of the predicate."""
     try:
-        return layout_of(file.schema_arrow, predicate, schema)
+        return layout_of(file.schema_arrow, predicate, schema, dialect)
     except DataError as error:
         raise DataError(error.reason, name) from None
 

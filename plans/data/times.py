@@ -161,6 +161,10 @@ class TimeReader:
             return self._finite(repr(float(time)))
         raise TypeError(f"a time is a number, text or a datetime, got {type(time).__name__}")
 
+    def read_ends(self, low: str, high: str) -> tuple[int, int]:
+        """The closed range from one time to another, either of which may be infinite."""
+        return self.read_interval(f"[{low},{high}]")
+
     def read_interval(self, text: str) -> tuple[int, int]:
         """The closed range of `[1,5/2)`, `(-inf,3]`."""
         plain = _PLAIN_RANGE.match(text)
@@ -246,7 +250,7 @@ def read_iso(text: str) -> Fraction:
         days = date(int(year), int(month), int(day)).toordinal() - EPOCH
     except ValueError:
         raise DataError(f"time `{shorten(text)}` is no day of the calendar") from None
-    seconds = days * 86400 + int(hour) * 3600 + int(minute) * 60 + int(second) - _offset(offset, text)
+    seconds = days * 86400 + int(hour) * 3600 + int(minute) * 60 + int(second) - read_offset(offset, text)
     return seconds + Fraction(int(decimals), 10 ** len(decimals))
 
 
@@ -263,7 +267,7 @@ def _microseconds(text: str) -> int | None:
     return (since.days * 86400 + since.seconds) * 10**6 + since.microseconds
 
 
-def _offset(text: str, time: str) -> int:
+def read_offset(text: str, time: str) -> int:
     """The seconds that an offset such as `+02:00` is ahead of UTC."""
     if text in ("0", "Z", "z"):
         return 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.dialect import FrameOptions, read_dialect
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.refining import read_exactly
 from tidelog.plans.data.timeline import Timeline
@@ -22,17 +23,27 @@ if TYPE_CHECKING:
     from tidelog.plans.plan.plan import Plan
 
 
-def read_frame(plan: Plan | BatchPlan, predicate: str, frame: Any) -> list[Record]:
+def read_frame(plan: Plan | BatchPlan, predicate: str, frame: Any, **options: Unpack[FrameOptions]) -> list[Record]:
     """The facts of a table, in the order of its rows, as records of the plan.
 
     A frame is whatever has `__arrow_c_stream__`, such as a table of pyarrow, pandas, Polars or DuckDB; or a dict of columns.
     Its columns are the predicate's fields (in the order of the arguments, where none are declared), and `time`, or `from`
     and `to`: the closed interval between them, unless the columns `from_open` and `to_open` tell otherwise.
 
+    Options are those of a SPEC. `columns` names the columns of fields, `time`, or `from` and `to`, those of the time;
+    `format` or `epoch` says how times are written, `zone` what clock they show.
+
     Raises DataError for a wrong column, and with its place for the first row that is no fact; TypeError for what is no
-    frame, ConnectorError without pyarrow (the extra `frames`).
+    frame, SpecError for an option that cannot be understood, ConnectorError without pyarrow (the extra `frames`).
+
+    >>> import tidelog
+    >>> plan = tidelog.compile("timeline integer, unit 1 s. input temp(room, celsius). q(R) :- temp(R, C).")
+    >>> frame = {"raum": ["hall"], "wert": [21.5], "ts": ["02.01.1970 01:00"]}
+    >>> columns = {"room": "raum", "celsius": "wert"}
+    >>> read_frame(plan, "temp", frame, time="ts", format="%d.%m.%Y %H:%M", zone="Europe/Berlin", columns=columns)
+    [('temp', ('hall', 21.5), 86400, 86400)]
     """
-    return read_records(plan.schema, predicate, frame)
+    return read_records(plan.schema, predicate, frame, read_dialect(options))
 
 
 def materialise(

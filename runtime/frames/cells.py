@@ -14,20 +14,19 @@ from tidelog.runtime.frames.value_columns import are_exact
 
 SPACES = " \t"
 """What does not count around a cell."""
-_BYTES = {name: ord(name) for name in '",.:-+0Z\n \t'}
+_BYTES = {name: ord(name) for name in '".:-+0Z\n \t'}
 _NINE = 9
 _MARK = b"\xef\xbb\xbf"
 _MOST_DIGITS = 18
 """So many digits are a number of 64 bits, whichever they are."""
 _EXACT_DIGITS = 15
 _DATE, _HOUR, _MINUTE = len("2010-07-01"), len("2010-07-01T00"), len("2010-07-01T00:00")
-_PARSING = pcsv.ParseOptions(quote_char=False, double_quote=False, escape_char=False, ignore_empty_lines=False)
 _LONG = 1 << 17
 """Lines with quotes are shorter: the standard library's reader refuses fields beyond that."""
 
 
-def plain_lines(text: bytes, max_line: int) -> bytes | None:
-    """Whole lines whose cells stand between commas and nothing else, each with its newline; the same lines, without quotes.
+def plain_lines(text: bytes, max_line: int, separator: str = ",") -> bytes | None:
+    """Whole lines whose cells stand between separators and nothing else, each with its newline: the same without quotes.
 
     Quotes are left away where they are not needed. No line is longer than `max_line`.
     """
@@ -37,7 +36,7 @@ def plain_lines(text: bytes, max_line: int) -> bytes | None:
         if text.count(b"\r") != text.count(b"\r\n"):
             return None
         text = text.replace(b"\r\n", b"\n")
-    return _unquoted(text) if b'"' in text else text
+    return _unquoted(text, separator) if b'"' in text else text
 
 
 def _are_short(text: bytes, most: int) -> bool:
@@ -51,14 +50,14 @@ def _are_short(text: bytes, most: int) -> bool:
     return True
 
 
-def _unquoted(text: bytes) -> bytes | None:
+def _unquoted(text: bytes, separator: str) -> bytes | None:
     """Lines without their quotes; None where one of these does not enclose a cell, or what it encloses would change."""
     signs = np.frombuffer(text, np.uint8)
     quotes = np.flatnonzero(signs == _BYTES['"'])
     begins, ends = quotes[::2], quotes[1::2]
     if len(begins) != len(ends) or b"\0" in text or (ends - begins < 2).any():
         return None
-    is_border = (signs == _BYTES[","]) | (signs == _BYTES["\n"])
+    is_border = (signs == ord(separator)) | (signs == _BYTES["\n"])
     is_space = (signs == _BYTES[" "]) | (signs == _BYTES["\t"])
     before = is_border[begins - 1] | (begins == 0)
     if not before.all() or not is_border[ends + 1].all() or is_space[begins + 1].any() or is_space[ends - 1].any():
@@ -69,13 +68,16 @@ def _unquoted(text: bytes) -> bytes | None:
     return text.replace(b'"', b"")
 
 
-def cells_of(text: bytes, count: int) -> list[Any] | None:
+def cells_of(text: bytes, count: int, separator: str = ",") -> list[Any] | None:
     """The columns of plain lines with so many cells each, two at least, in UTF-8, without spaces around."""
+    parsing = pcsv.ParseOptions(
+        delimiter=separator, quote_char=False, double_quote=False, escape_char=False, ignore_empty_lines=False
+    )
     names = [str(place) for place in range(count)]
     reading = pcsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names)
     types = pcsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
     try:
-        table = pcsv.read_csv(pa.BufferReader(text), reading, _PARSING, types)
+        table = pcsv.read_csv(pa.BufferReader(text), reading, parsing, types)
     except pa.ArrowInvalid:
         return None
     if table.num_rows != text.count(b"\n"):
@@ -83,6 +85,13 @@ def cells_of(text: bytes, count: int) -> list[Any] | None:
     columns = [column.combine_chunks() for column in table.columns]
     is_spaced = b" " in text or b"\t" in text
     return [pc.utf8_trim(column, SPACES) for column in columns] if is_spaced else columns
+
+
+def with_points(cells: Any) -> Any | None:
+    """Cells with points in place of commas before decimals; None where one has a point already."""
+    if pc.any(pc.match_substring(cells, ".")).as_py():
+        return None
+    return pc.replace_substring(cells, ",", ".")
 
 
 def words_of(cells: Any) -> tuple[list[str], Array]:

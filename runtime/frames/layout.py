@@ -8,12 +8,14 @@ times as text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import PredicateSchema, Schema
+from tidelog.plans.data.foreign_times import make_reader
 from tidelog.plans.data.header import match_fields, read_columns
-from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.tree.syntax import FieldType
 from tidelog.runtime.frames.arrow import pa
 
@@ -46,7 +48,7 @@ class Layout:
 
     First come the arguments, each of a kind and a declared type, or one column of arrays of JSON texts where `values` is
     None; then one time or two, or, where `times` is empty, the columns `EXACT`. If `tells_open`,
-    the last are `OPEN_COLUMNS`.
+    the last are `OPEN_COLUMNS`. The `dialect` says how times are read that others wrote.
     """
 
     paths: tuple[Path, ...]
@@ -54,6 +56,7 @@ class Layout:
     types: tuple[FieldType, ...]
     times: tuple[TimeKind, ...]
     tells_open: bool = False
+    dialect: Dialect = OURS
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,37 +69,58 @@ class Layout:
         return tuple(dict.fromkeys(path[0] for path in self.paths))
 
 
-def layout_of(table: Any, predicate: str, schema: Schema) -> Layout:
+def layout_of(table: Any, predicate: str, schema: Schema, dialect: Dialect = OURS) -> Layout:
     """How rows of a table with these columns (an Arrow schema) are facts of a predicate.
 
-    DataError where a column is missing, or of a type that it cannot have, or where data may not hold the predicate.
+    DataError where a column is missing, or of a type that it cannot have, or where data may not hold the predicate, and for
+    an option of the dialect that such tables have not.
     """
     known = schema.admit(predicate)
+    _check_dialect(dialect, schema)
     kinds = {item.name: item.type for item in table}
     if len(kinds) < len(table):
         read_columns(schema, predicate, table.names, what=_WHAT)  # says which column stands twice
     arguments = kinds.get("arguments")
-    if arguments is not None and _is_stored(arguments) and all(name in kinds for name in EXACT):
+    if (
+        arguments is not None
+        and not dialect.names_columns
+        and _is_stored(arguments)
+        and all(name in kinds for name in EXACT)
+    ):
         return _stored_layout(arguments, predicate, known)
     fields = known.fields if known else ()
-    opens = _open_columns(kinds, fields)
+    opens = _open_columns(kinds, fields, dialect)
     names = [name for name in kinds if name not in opens]
-    if fields:  # other columns do no harm
+    if dialect.names_columns:
+        dialect = replace(dialect, ignores=dialect.ignores or bool(fields))
+    elif fields:  # other columns do no harm
         names = [name for name in names if name in fields or name in ("time", "from", "to")]
-    found = read_columns(schema, predicate, names, what=_WHAT)
+    found = read_columns(schema, predicate, names, what=_WHAT, dialect=dialect)
     arguments_ = [names[place] for place, _ in found.arguments]
+    argument_fields = list(zip(fields or arguments_, arguments_, strict=True))
     times = [names[place] for place in found.bounds or (found.time or 0,)]
-    values = tuple(_value_kind(name, kinds[name], known) for name in arguments_)
-    types = tuple(_type(name, known) for name in arguments_)
-    points = tuple(_time_kind(name, kinds[name], schema) for name in times)
+    values = tuple(_value_kind(field, kinds[name], known, name) for field, name in argument_fields)
+    types = tuple(_type(field, known) for field, _ in argument_fields)
+    points = tuple(_time_kind(name, kinds[name], schema, dialect) for name in times)
     tells_open = len(times) == 2 and bool(opens)
     columns = (*arguments_, *times, *(opens if tells_open else ()))
-    return Layout(tuple((name,) for name in columns), values, types, points, tells_open)
+    return Layout(tuple((name,) for name in columns), values, types, points, tells_open, dialect)
 
 
-def _open_columns(kinds: dict[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
+def _check_dialect(dialect: Dialect, schema: Schema) -> None:
+    """DataError where it has an option that is not for these tables, or that the program cannot take."""
+    if dialect.is_of_text:
+        raise DataError("`sep`, `decimal` and `melt` are for CSV")
+    try:
+        make_reader(schema.timeline, dialect)
+    except SpecError as error:
+        raise DataError(str(error)) from None
+
+
+def _open_columns(kinds: dict[str, Any], fields: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
     """The columns that say which ends an interval leaves out, if the table has them."""
-    if all(name in kinds and name not in fields for name in OPEN_COLUMNS) and "from" in kinds and "to" in kinds:
+    bounds = () if dialect.time else (dialect.begin or "from", dialect.end or "to")
+    if bounds and all(name in kinds and name not in fields for name in (*OPEN_COLUMNS, *bounds)):
         return OPEN_COLUMNS
     return ()
 
@@ -130,11 +154,11 @@ def _stored_kind(name: str, kind: Any, known: PredicateSchema | None) -> ValueKi
     return "json" if found == "text" and _type(name, known) != "text" else found
 
 
-def _value_kind(name: str, kind: Any, known: PredicateSchema | None) -> ValueKind:
-    """How an argument is read from a column of this type."""
+def _value_kind(name: str, kind: Any, known: PredicateSchema | None, column: str | None = None) -> ValueKind:
+    """How an argument is read from a column of this type, which may have another name."""
     found = _kind(kind)
     if found is None:
-        raise DataError(f"column `{name}` is of type {kind}: an argument is text, a number or a boolean")
+        raise DataError(f"column `{column or name}` is of type {kind}: an argument is text, a number or a boolean")
     wanted = _type(name, known)
     if known is not None and found not in _OF_TYPE[wanted] and not pa.types.is_null(kind):
         raise DataError(f"`{known.name}` expects {wanted} for `{name}`, and the column is of type {kind}")
@@ -164,16 +188,20 @@ def _type(name: str, known: PredicateSchema | None) -> FieldType:
     return declared.get(name, "any")
 
 
-def _time_kind(name: str, kind: Any, schema: Schema) -> TimeKind:
+def _time_kind(name: str, kind: Any, schema: Schema, dialect: Dialect) -> TimeKind:
     """How a time is read from a column of this type."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return _time_kind(name, kind.value_type, schema)
+        return _time_kind(name, kind.value_type, schema, dialect)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         if schema.timeline.unit is None:
             need = "needs a unit: declare one, such as `timeline integer, unit 1 s`"
             raise DataError(f"column `{name}` is of type {kind}, which {need}")
+        if dialect.format or dialect.epoch:
+            raise DataError(f"column `{name}` is of type {kind}: it is a time without `format` and `epoch`")
         return "timestamp"
     found = _kind(kind)
+    if dialect.format and found not in ("text", "integer"):
+        raise DataError(f"column `{name}` is of type {kind}: `format` is for text and whole numbers")
     if found not in ("text", "integer", "float", "decimal"):
         raise DataError(f"column `{name}` is of type {kind}: a time is a number, text, a date or a timestamp")
     return found

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from operator import gt, itemgetter
 from typing import Any
 
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import DataError, LateError
 from tidelog.runtime.frames.arrow import BATCH_ROWS, pa, stream_of, with_plain_texts
@@ -33,14 +34,15 @@ def push_frames(
     take: Callable[[Batch], list[Rejected]],
     on_rejected: OnRejected | None,
     begin: Begin | None = None,
+    dialect: Dialect = OURS,
 ) -> None:
     """Hand in the rows of frames, each of which holds one predicate's facts, in the order of their begins.
 
     `take` is given batches, and returns what it refuses. What is refused, or is no fact, goes to `on_rejected`; without it,
     an error names the first such row once all others have been handed in: a LateError where it is late, else a DataError.
-    Where there are many rows, `begin` may take them as a whole.
+    Where there are many rows, `begin` may take them as a whole. The `dialect` is that of all frames.
     """
-    opened = [Frame(schema, predicate, frame) for predicate, frame in frames.items()]
+    opened = [Frame(schema, predicate, frame, dialect) for predicate, frame in frames.items()]
     if begin is not None and sum(map(len, opened)) >= LEAST and begin(opened):
         return
     ordered = [frame.in_order() for frame in opened]
@@ -65,10 +67,10 @@ def _others(count: int) -> str:
 class Frame:
     """The rows of a frame, which hold one predicate's facts; its layout is looked at before anything else."""
 
-    def __init__(self, schema: Schema, predicate: str, frame: Any) -> None:
+    def __init__(self, schema: Schema, predicate: str, frame: Any, dialect: Dialect = OURS) -> None:
         stream = stream_of(frame)
         self.predicate = predicate
-        self.layout = layout_of(stream.schema, predicate, schema)
+        self.layout = layout_of(stream.schema, predicate, schema, dialect)
         self._reader = FrameReader(schema, predicate, self.layout)
         self.table = with_plain_texts(stream.read_all()).combine_chunks()
 

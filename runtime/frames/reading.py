@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import msgspec
 
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import Record, Row, Schema
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError
@@ -57,7 +58,7 @@ class TableReader:
             for name, kind, type_ in zip(names, layout.values or (), layout.types, strict=False)
         ]
         self._points = [
-            PointReader(schema.timeline, name, kind, endless)
+            PointReader(schema.timeline, name, kind, endless, layout.dialect)
             for name, kind, endless in zip(names[self._count :], layout.times, self._endless(), strict=False)
         ]
         self._stored = ExactTimes(schema.timeline)
@@ -192,9 +193,9 @@ def _column(batch: Any, path: Sequence[str]) -> Any:
     return column if len(path) == 1 else pc.struct_field(column, path[1])
 
 
-def reader_of(schema: Schema, predicate: str, stream: Any) -> FrameReader:
+def reader_of(schema: Schema, predicate: str, stream: Any, dialect: Dialect = OURS) -> FrameReader:
     """What reads a stream of Arrow; DataError where a column is missing, or of a type that it cannot have."""
-    return FrameReader(schema, predicate, layout_of(stream.schema, predicate, schema))
+    return FrameReader(schema, predicate, layout_of(stream.schema, predicate, schema, dialect))
 
 
 def read_stream(reader: FrameReader, stream: Any, name: str) -> Iterator[Batch]:
@@ -205,11 +206,11 @@ def read_stream(reader: FrameReader, stream: Any, name: str) -> Iterator[Batch]:
         first += batch.num_rows
 
 
-def read_records(schema: Schema, predicate: str, frame: Any) -> list[Record]:
+def read_records(schema: Schema, predicate: str, frame: Any, dialect: Dialect = OURS) -> list[Record]:
     """All facts of a frame; DataError with its place for the first row that is none."""
     stream = stream_of(frame)
     records: list[Record] = []
-    for batch in read_stream(reader_of(schema, predicate, stream), stream, predicate):
+    for batch in read_stream(reader_of(schema, predicate, stream, dialect), stream, predicate):
         for rejected in batch.rejected:
             raise DataError(rejected.reason, rejected.place)
         records += batch.records

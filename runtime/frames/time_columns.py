@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tidelog.operators.columns.arrays import Array, np
+from tidelog.plans.data.foreign_times import PARTS
 from tidelog.plans.data.timeline import LIMIT
 from tidelog.plans.tree.numerals import EXACT_FLOAT
 from tidelog.runtime.frames.arrow import pa, plain
@@ -46,18 +47,28 @@ class PointColumn:
         unit = self._timeline.unit
         return None if unit is None else self._scaled(numbers, _MICROSECOND / unit)
 
+    def of_parts(self, numbers: Array, parts: int) -> Array | None:
+        """The points of so many parts of a second since 1970."""
+        unit = self._timeline.unit
+        return None if unit is None else self._scaled(numbers, Fraction(1, parts) / unit)
+
+    def _whole(self, numbers: Array) -> Array | None:
+        """The points of numbers, which count time units, or parts of a second since 1970."""
+        epoch = self._reader.dialect.epoch
+        return self.of_whole(numbers) if epoch is None else self.of_parts(numbers, PARTS[epoch])
+
     def _at_once(self, array: Any) -> Array | None:
         """The points, with 0 in the place of nulls; None where one of them has to be looked at by itself."""
         if pa.types.is_null(array.type) or pa.types.is_dictionary(array.type):
             return None
         match self._reader.kind:
-            case "timestamp":
+            case "timestamp" if self._reader.dialect.zone is None or getattr(array.type, "tz", None):
                 second = 1 / parts_of(array.type)
                 array = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array
                 return self._scaled(without_nulls(array.cast(pa.int64())), second / (self._timeline.unit or _ONE))
-            case "integer":
-                return self._scaled(without_nulls(array), _ONE)
-            case "float":
+            case "integer" if self._reader.dialect.format is None:
+                return self._whole(without_nulls(array))
+            case "float" if not self._reader.dialect.times_differ:
                 return self._decimals(without_nulls(array.cast(pa.float64())))
             case _:
                 return None

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import as_text
+from tidelog.plans.data.foreign_times import PARTS, ForeignTimes
 from tidelog.plans.data.intervals import Range
 from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.data.times import TimeReader
@@ -19,8 +21,6 @@ from tidelog.runtime.frames.values import Problems
 MAX_RANGES = 65_536
 """How many exact intervals are remembered."""
 _DAY = 86_400
-_PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-"""How many parts of a second a column counts."""
 _INFINITE = {NEG: ("-inf",), POS: ("inf", "+inf")}
 
 
@@ -30,11 +30,14 @@ class PointReader:
     `endless`, of the begin or the end of an interval, is `NEG` or `POS`: what `-inf` or `inf` then is.
     """
 
-    def __init__(self, timeline: Timeline, name: str, kind: TimeKind, endless: int | None = None) -> None:
-        self.timeline, self.kind, self._name = timeline, kind, name
+    def __init__(
+        self, timeline: Timeline, name: str, kind: TimeKind, endless: int | None = None, dialect: Dialect = OURS
+    ) -> None:
+        self.timeline, self.kind, self._name, self.dialect = timeline, kind, name, dialect
         self._endless = endless
         self._infinity = math.nan if endless is None else math.copysign(math.inf, endless)
-        self._reader = TimeReader(timeline)
+        self._foreign = ForeignTimes(timeline, dialect) if dialect.times_differ else None
+        self._reader = self._foreign or TimeReader(timeline)
         self.ticks = Fraction(1) if timeline.is_integer else 1 / timeline.resolution
 
     def read(self, array: Any, problems: Problems) -> list[int]:
@@ -46,6 +49,8 @@ class PointReader:
             return [0] * len(array)
         if self.kind == "timestamp":
             return self._timestamps(array, problems)
+        if self._foreign is not None and self.kind != "text":
+            return self._foreign_numbers(self._foreign, array, problems)
         if self.kind == "integer":
             return self._scaled(array.to_pylist(), self.ticks, Fraction, problems)
         if self.kind == "float":
@@ -58,13 +63,25 @@ class PointReader:
             return self._endless
         return self._reader.read_point(text)
 
+    def _foreign_numbers(self, times: ForeignTimes, array: Any, problems: Problems) -> list[int]:
+        """Points of numbers that count since 1970, or whose digits are of a format."""
+        if self.dialect.format is not None:
+            return self._each(array.to_pylist(), lambda number: times.read_point(str(number)), problems)
+        if self.dialect.epoch is None:
+            return self._each(array.to_pylist(), times.point, problems)
+        return self._each(array.to_pylist(), times.of_epoch, problems)
+
     def _timestamps(self, array: Any, problems: Problems) -> list[int]:
         parts = parts_of(array.type)
         if pa.types.is_date32(array.type):
             array = array.cast(pa.int32())
         seconds = Fraction(1) / parts
         unit = self.timeline.unit or Fraction(1)
+        zone = getattr(array.type, "tz", None)
         numbers = array.cast(pa.int64()).to_pylist()
+        if self._foreign is not None and zone is None:
+            clock = self._foreign.of_clock
+            return self._each(numbers, lambda number: clock(number * seconds), problems)
         return self._scaled(numbers, seconds / unit * self.ticks, lambda number: number * seconds / unit, problems)
 
     def _scaled(
@@ -159,4 +176,4 @@ def parts_of(kind: Any) -> Fraction:
     """How many of what a column of dates or timestamps counts are a second."""
     if pa.types.is_date32(kind):
         return Fraction(1, _DAY)
-    return Fraction(1000 if pa.types.is_date64(kind) else _PARTS[kind.unit])
+    return Fraction(1000 if pa.types.is_date64(kind) else PARTS[kind.unit])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, overload
 
 from tidelog.plans.data.changes import Change
+from tidelog.plans.data.dialect import OURS, Dialect, FrameOptions, read_dialect
 from tidelog.plans.data.facts import Record, Schema, ValueLike
 from tidelog.plans.data.records import RecordMaker, make_record, plain_records
 from tidelog.plans.data.timeline import POS
@@ -137,9 +138,14 @@ class Session(Reasoner, Generic[A]):
         if len(given) != 1 or not self._take_one(self._source, given[0]):
             raise_refused(self._hand_in(Batch(given)))
 
-    def push_frame(self, predicate: str, frame: Any, *, on_rejected: OnRejected | None = None) -> None:
-        """Hand in a table of one predicate's facts, such as a data frame of pandas or Polars: see `push_frames`."""
-        self.push_frames({predicate: frame}, on_rejected=on_rejected)
+    def push_frame(
+        self, predicate: str, frame: Any, *, on_rejected: OnRejected | None = None, **options: Unpack[FrameOptions]
+    ) -> None:
+        """Hand in a table of one predicate's facts, such as a data frame of pandas or Polars: see `push_frames`.
+
+        Options name other columns, and other ways to write times, as those of a SPEC do: see `read_frame`.
+        """
+        self._push_frames({predicate: frame}, on_rejected, read_dialect(options))
 
     def push_frames(self, frames: Mapping[str, Any], *, on_rejected: OnRejected | None = None) -> None:
         """Hand in tables by the predicate of their facts, in the order of their begins.
@@ -150,11 +156,14 @@ class Session(Reasoner, Generic[A]):
         Raises DataError where a column is missing or of a wrong type, before anything is handed in; ConnectorError without
         pyarrow (the extra `frames`).
         """
+        self._push_frames(frames, on_rejected, OURS)
+
+    def _push_frames(self, frames: Mapping[str, Any], on_rejected: OnRejected | None, dialect: Dialect) -> None:
         from tidelog.runtime.frames.pushing import push_frames  # noqa: PLC0415 - only who has frames needs pyarrow
 
         self._check_open()
         begin = self._begin_with if self.is_beginning else None
-        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected, begin)
+        push_frames(self.plan.schema, frames, partial(self.take, self._source), on_rejected, begin, dialect)
 
     def advance(self, time: TimeLike) -> None:
         """Promise that no later fact begins at or before `time`; LateError where the stream has finished."""

@@ -89,7 +89,11 @@ def test_documented_forms(text: str, spec: Spec) -> None:
         ("unix://host/path", "`unix://host/path` is not of the form `unix:///PATH`"),
         ("file://host/x", "`file://host/x` names a host: expected `file:PATH` or `file:///PATH`"),
         ("a.csv?predicate=", "`a.csv?predicate=` names no predicate after `predicate=`"),
-        ("a.csv?x=1", "`a.csv?x=1` has an unknown option `x`: the options are predicate, by"),
+        (
+            "a.csv?x=1",
+            "`a.csv?x=1` has an unknown option `x`: the options are predicate, by, time, from, to, format, epoch, zone, sep,"
+            " decimal, columns, extra, melt",
+        ),
         ("a.csv?predicate=p&by=", "`a.csv?predicate=p&by=` names no field after `by=`"),
         (
             "tcp+listen://0.0.0.0:9000",

@@ -10,21 +10,23 @@ from __future__ import annotations
 import copy
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import repeat
 from operator import gt
-from pathlib import PurePath
 
 from tidelog.connectors.formats.cache import BoundedCache, key_length
 from tidelog.connectors.formats.csv.framer import CsvFramer
 from tidelog.connectors.formats.decoding import FEW, Admission, Collector
+from tidelog.connectors.formats.endings import predicate_of_path
 from tidelog.connectors.formats.numbers import WholeTimes, read_numbers
 from tidelog.connectors.formats.values import read_argument
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import TYPE_TESTS, Record, Row, Schema, as_text
+from tidelog.plans.data.foreign_times import make_reader
 from tidelog.plans.data.header import Columns, read_columns
 from tidelog.plans.data.row_code import row_maker
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import FieldType, Interval, Value
@@ -34,8 +36,8 @@ _SPACES = " \t"
 """What does not count around a value, outside quotes."""
 _BOOLEANS: dict[str, Value] = {"true": "true", "false": "false", "1": "true", "0": "false"}
 """What is written for a boolean, in small letters: pandas and Python write `True`, Excel `TRUE`, databases `1`."""
-_CELL = re.compile(r' *("(?:[^"]|"")*"|[^,]*)(?:,|\Z)')
-"""A cell of a row that is strict CSV; behind the last one it finds an empty one, too."""
+TAB = b"\t"
+_SWAPPED = str.maketrans(",.", ".,")
 
 
 class CsvDecoder:
@@ -43,28 +45,41 @@ class CsvDecoder:
 
     The columns are the predicate's fields (in any order where it declares them, else in the order of its arguments),
     and `time`, or `from` and `to`: the closed interval between them. With `timeless` there is no time column. Spaces
-    around values do not count. In a column of type boolean, `True`, `TRUE` and `1` are `true`. `decode` raises DataError
-    where the header is wrong.
+    around values do not count. In a column of type boolean, `True`, `TRUE` and `1` are `true`. A `dialect` says what differs
+    in files that others wrote. `decode` raises DataError where the header is wrong.
     """
 
-    framer = CsvFramer
-
-    def __init__(self, schema: Schema, name: str, predicate: str | None = None, *, timeless: bool = False) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        name: str,
+        predicate: str | None = None,
+        *,
+        timeless: bool = False,
+        dialect: Dialect = OURS,
+    ) -> None:
         self.name = name
+        self.dialect = dialect
         self._schema = schema
-        self._predicate = predicate or PurePath(name).stem
+        self._predicate = predicate or predicate_of_path(name)
         self._timeless = timeless
         self._admission = Admission(schema)
-        self._reader = TimeReader(schema.timeline)
-        self._whole = WholeTimes(self._reader)
+        self._reader = make_reader(schema.timeline, dialect)
+        self._whole = None if dialect.times_differ else WholeTimes(self._reader)
         self._points: BoundedCache[str, int] = BoundedCache(self._reader.read_point, key_length)
-        self._values: BoundedCache[str, Value] = BoundedCache(_value, key_length)
+        self._has_comma = dialect.decimal == ","
+        self._values: BoundedCache[str, Value] = BoundedCache(_value_with_comma if self._has_comma else _value, key_length)
         known = schema.predicates.get(self._predicate)
         self._make = row_maker(known) if known is not None and known.accepts_input else None
         self._booleans = [i for i, kind in enumerate(known.types) if kind == "boolean"] if known is not None else []
         self._types = known.types if known is not None else ()
         self._columns: Columns | None = None
         self.header: bytes | None = None
+
+    @property
+    def framer(self) -> Callable[[str, int], CsvFramer]:
+        """What cuts bytes into rows."""
+        return partial(CsvFramer, separator=self.dialect.separator)
 
     @property
     def predicate(self) -> str:
@@ -109,7 +124,7 @@ class CsvDecoder:
             text = b"\n".join(lines).decode()
             if '"' in text or "\r" in text or columns.count == 1:  # of one column a row may be blank
                 return None
-            table = list(zip(*[line.split(",") for line in text.split("\n")], strict=True))
+            table = list(zip(*[line.split(self.dialect.separator) for line in text.split("\n")], strict=True))
             if len(table) != columns.count:
                 return None
             if " " in text or "\t" in text:
@@ -125,7 +140,7 @@ class CsvDecoder:
         read = self._values.__getitem__
         cells = [table[column] for column, _ in columns.arguments]
         values: list[Sequence[Value]] = [
-            column if is_text else read_numbers(column) or list(map(read, column))
+            column if is_text else (not self._has_comma and read_numbers(column)) or list(map(read, column))
             for column, (_, is_text) in zip(cells, columns.arguments, strict=True)
         ]
         for place in self._booleans:
@@ -147,7 +162,8 @@ class CsvDecoder:
         return points, points
 
     def _points_of(self, cells: Sequence[str]) -> list[int]:
-        return self._whole.read(",".join(cells).encode(), len(cells)) or list(map(self._points.__getitem__, cells))
+        found = self._whole.read(",".join(cells).encode(), len(cells)) if self._whole is not None else None
+        return found or list(map(self._points.__getitem__, cells))
 
     # --- a cell ---------------------------------------------------------------------------------------------------------
 
@@ -181,7 +197,7 @@ class CsvDecoder:
                 collector.reject(error.reason, line)
 
     def _read_row(self, line: bytes, columns: Columns) -> Record:
-        cells = split_row(line)
+        cells = split_row(line, self.dialect.separator)
         if len(cells) != columns.count:
             raise DataError(f"expected {columns.count} columns, got {len(cells)}")
         return self._predicate, self._row(cells, columns), *self._range(cells, columns)
@@ -209,7 +225,7 @@ class CsvDecoder:
             return NEG, POS
         low, high = cells[columns.bounds[0]], cells[columns.bounds[1]]
         if "inf" in low.lower() or "inf" in high.lower():
-            return self._reader.read_interval(f"[{low},{high}]")
+            return self._reader.read_ends(low, high)
         lo, hi = self._points[low], self._points[high]
         if lo > hi:
             interval = Interval(self._schema.timeline.decode_point(lo), self._schema.timeline.decode_point(hi))
@@ -218,9 +234,17 @@ class CsvDecoder:
 
     def _read_header(self, line: bytes, place: str) -> Columns:
         try:
-            return read_columns(self._schema, self._predicate, split_row(line), timeless=self._timeless)
+            header = split_row(line, self.dialect.separator)
+            return read_columns(self._schema, self._predicate, header, timeless=self._timeless, dialect=self.dialect)
         except DataError as error:
-            raise DataError(error.reason, place) from None
+            raise DataError(error.reason + self._other_separator(line), place) from None
+
+    def _other_separator(self, header: bytes) -> str:
+        """A hint where the header probably has another separator."""
+        found = next((sign for sign in (b";", b"\t") if sign in header), b"")
+        if not found or self.dialect.separator.encode() in header:
+            return ""
+        return f"; `sep={'tab' if found == TAB else ';'}` divides it into columns"
 
 
 def _value(cell: str) -> Value:
@@ -228,15 +252,28 @@ def _value(cell: str) -> Value:
     return cell if number is None else number
 
 
-def split_row(line: bytes) -> list[str]:
+def _value_with_comma(cell: str) -> Value:
+    """The same where a comma stands before decimals, and so a point does not."""
+    number = read_argument(cell.translate(_SWAPPED))
+    return cell if number is None else number
+
+
+@lru_cache(maxsize=8)
+def _cell(separator: str) -> re.Pattern[str]:
+    """A cell of a row that is strict CSV; behind the last one it finds an empty one, too."""
+    border = re.escape(separator)
+    return re.compile(rf' *("(?:[^"]|"")*"|[^{border}]*)(?:{border}|\Z)')
+
+
+def split_row(line: bytes, separator: str = ",") -> list[str]:
     """The cells of one CSV row, without the spaces around them, outside quotes; DataError if it is not strict CSV."""
     text = as_text(line)
     if '"' not in text and "\r" not in text:
-        return [cell.strip(_SPACES) for cell in text.split(",")]
+        return [cell.strip(_SPACES) for cell in text.split(separator)]
     try:
-        cells = next(csv.reader((text,), strict=True, skipinitialspace=True))
+        cells = next(csv.reader((text,), strict=True, skipinitialspace=True, delimiter=separator))
     except csv.Error as error:
         reason = "a carriage return stands outside quotes" if "new-line" in str(error) else str(error)
         raise DataError(f"not valid CSV: {reason}") from None
-    quoted = (match[1].startswith('"') for match in _CELL.finditer(text))
+    quoted = (match[1].startswith('"') for match in _cell(separator).finditer(text))
     return [cell if is_quoted else cell.strip(_SPACES) for cell, is_quoted in zip(cells, quoted, strict=False)]

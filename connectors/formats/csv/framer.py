@@ -8,7 +8,8 @@ the field is, and wherever chunks are cut.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -19,11 +20,7 @@ from tidelog.runtime.ports.interfaces import Rejected
 
 _NEW, _START, _BARE, _QUOTED, _CLOSING = range(5)
 """Where a text ends: before anything, at a field's start, in a field without quotes, in quotes, behind a quote in quotes."""
-_QUOTE, _COMMA, _SPACE = ord('"'), ord(","), ord(" ")
-_FIELD_END = re.compile(rb"[,\n]")
-_FIELD = rb' *+(?:"[^"]*+(?:""[^"]*+)*+"[^,\n]*+|(?!")[^,\n]*+)'
-_RECORD = re.compile(_FIELD + rb"(?:," + _FIELD + rb")*+\n")
-"""A whole record with its newline."""
+_QUOTE, _NEWLINE, _SPACE = ord('"'), ord("\n"), ord(" ")
 
 
 class _Quotes(Saved):
@@ -37,6 +34,20 @@ class _Saved(Saved):
     quotes: _Quotes
 
 
+class _Patterns(NamedTuple):
+    """What ends a field, and a whole record with its newline."""
+
+    field_end: re.Pattern[bytes]
+    record: re.Pattern[bytes]
+
+
+@lru_cache(maxsize=8)
+def _patterns(separator: str) -> _Patterns:
+    border = re.escape(separator).encode()
+    field = rb' *+(?:"[^"]*+(?:""[^"]*+)*+"[^%b\n]*+|(?!")[^%b\n]*+)' % (border, border)
+    return _Patterns(re.compile(rb"[%b\n]" % border), re.compile(field + rb"(?:%b" % border + field + rb")*+\n"))
+
+
 class CsvFramer(LineFramer):
     """Splits chunks into records, whatever the chunks' borders. At most `max_line` bytes wait for the end of their record.
 
@@ -47,8 +58,9 @@ class CsvFramer(LineFramer):
     what = "record"
     _mark = b""  # it is gone before anything is scanned
 
-    def __init__(self, name: str, max_line: int = MAX_LINE) -> None:
+    def __init__(self, name: str, max_line: int = MAX_LINE, separator: str = ",") -> None:
         super().__init__(name, max_line)
+        self._patterns = _patterns(separator)
         self._state = _NEW
         self._scanned = 0  # so much of the tail is what the state speaks of: nothing of one that has no quotes
         self._began = 0
@@ -61,7 +73,7 @@ class CsvFramer(LineFramer):
         if not self._scanned and b'"' not in chunk:
             return super().push(chunk)
         self._tail += chunk
-        end, state = _scan(self._tail, self._scanned, self._state)
+        end, state = _scan(self._tail, self._scanned, self._state, self._patterns)
         if end >= 0:
             return self._cut(bytes(self._tail))
         self._scanned, self._state = len(self._tail), state
@@ -108,8 +120,8 @@ class CsvFramer(LineFramer):
         while True:
             if at == begin:
                 begin = at = _cut_plain(text, begin, records)
-            whole = _RECORD.match(text, begin) if at == begin else None
-            end, state = (whole.end() - 1, _START) if whole else _scan(text, at, state)
+            whole = self._patterns.record.match(text, begin) if at == begin else None
+            end, state = (whole.end() - 1, _START) if whole else _scan(text, at, state, self._patterns)
             if end < 0:
                 break
             self._append(records, text[begin:end])
@@ -129,7 +141,7 @@ class CsvFramer(LineFramer):
             records += [b""] * further
 
     def _pass_over(self) -> None:
-        _, self._state = _scan(self._tail, self._scanned, self._state)
+        _, self._state = _scan(self._tail, self._scanned, self._state, self._patterns)
         self._scanned = 0
         self._began = self._next
         self._next += self._tail.count(b"\n")
@@ -137,7 +149,7 @@ class CsvFramer(LineFramer):
 
     def _skip(self, chunk: bytes) -> bytes:
         """The part of a chunk behind the record that is passed over."""
-        end, self._state = _scan(chunk, 0, self._state)
+        end, self._state = _scan(chunk, 0, self._state, self._patterns)
         self._is_skipping = end < 0
         passed = len(chunk) if end < 0 else end
         further = chunk.count(b"\n", 0, passed)
@@ -156,7 +168,7 @@ def _cut_plain(text: bytes, begin: int, records: list[bytes]) -> int:
     return newline + 1
 
 
-def _scan(text: bytes | bytearray, at: int, state: int) -> tuple[int, int]:
+def _scan(text: bytes | bytearray, at: int, state: int, patterns: _Patterns) -> tuple[int, int]:
     """Which newline ends the record, or -1, and the new state; the record's text before `at` has led to `state`."""
     while at < len(text):
         if state == _QUOTED:
@@ -165,10 +177,10 @@ def _scan(text: bytes | bytearray, at: int, state: int) -> tuple[int, int]:
                 break
             at, state = quote + 1, _CLOSING
         elif state == _BARE:
-            end = _FIELD_END.search(text, at)
+            end = patterns.field_end.search(text, at)
             if end is None:
                 break
-            if text[end.start()] != _COMMA:
+            if text[end.start()] == _NEWLINE:
                 return end.start(), _START
             at, state = end.end(), _START
         elif text[at] == _QUOTE:

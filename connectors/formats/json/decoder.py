@@ -31,12 +31,14 @@ import msgspec
 from tidelog.connectors.formats.cache import MAX_TIMES, BoundedCache, key_length
 from tidelog.connectors.formats.decoding import FEW, Admission, Collector
 from tidelog.connectors.formats.json.exact import ExactJson
+from tidelog.connectors.formats.json.flat import FlatForm
 from tidelog.connectors.formats.json.forms import Arguments, Atom, Line, first_key, keyed_forms, prove_unique
 from tidelog.connectors.formats.lines import LineFramer
 from tidelog.connectors.formats.numbers import WholeTimes
+from tidelog.plans.data.dialect import OURS, Dialect
 from tidelog.plans.data.facts import Record, Row, Schema, as_text, plain_row
+from tidelog.plans.data.foreign_times import make_reader
 from tidelog.plans.data.row_code import row_maker
-from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.numerals import EXACT_FLOAT, MAX_INTEGER
 from tidelog.runtime.ports.interfaces import Batch
@@ -60,7 +62,7 @@ class JsonDecoder:
 
     `timeless` is for facts that hold at all times: they must have neither `time` nor `interval`. `hint` is added to the
     reason where a line does not even look like JSON. With `retracts`, a fact with `"retract":true` is taken back; without
-    it, it is refused.
+    it, it is refused. With `predicate`, flat objects are its facts, too; with a `dialect`, all objects are flat.
     """
 
     header: bytes | None = None
@@ -75,15 +77,18 @@ class JsonDecoder:
         timeless: bool = False,
         hint: str = "",
         retracts: bool = False,
+        dialect: Dialect = OURS,
     ) -> None:
         self.name = name
         self._retracts = retracts
         self._hint = hint
         self._timeless = timeless
         self._admission = Admission(schema, predicate)
-        self._reader = TimeReader(schema.timeline)
+        self._reader = make_reader(schema.timeline, dialect)
         self._whole = WholeTimes(self._reader)
-        self._exact = ExactJson(schema, self._admission, self._reader, timeless)
+        self._is_flat = dialect != OURS
+        flat = FlatForm(schema, predicate, self._admission, self._reader, dialect) if predicate and not timeless else None
+        self._exact = ExactJson(schema, self._admission, self._reader, timeless, flat)
         self._keyed = keyed_forms(schema)
         self._rows = {
             name: row_maker(known)
@@ -106,7 +111,10 @@ class JsonDecoder:
 
     def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
         collector = Collector(self.name, first_line)
-        if self._pause:
+        if self._is_flat:
+            for line in lines:
+                self._decode_exactly(line, collector)
+        elif self._pause:
             self._pause -= 1
             self._decode_new(lines, collector)
         else:

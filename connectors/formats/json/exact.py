@@ -3,13 +3,10 @@ lines."""
 
 from __future__ import annotations
 
-import json
-import re
-from typing import NoReturn
-
 from tidelog.connectors.formats.decoding import Admission
-from tidelog.connectors.formats.values import read_argument
-from tidelog.plans.data.facts import PredicateSchema, Record, Schema, as_text
+from tidelog.connectors.formats.json.documents import Document, Number, constant, kind, load
+from tidelog.connectors.formats.json.flat import FlatForm
+from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
@@ -19,20 +16,14 @@ from tidelog.plans.tree.numerals import shorten
 KEYS = ("predicate", "args", "time", "interval", "retract")
 """The keys of a fact in its plain form."""
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_KINDS = {dict: "an object", list: "an array", bool: "a boolean", str: "text", type(None): "null"}
-
-
-class _Number(str):
-    """A JSON number as it was written, so that 0.1 is exactly one tenth."""
-
-    __slots__ = ()
-
 
 class ExactJson:
-    """Reads one JSON object as a fact; `read` raises DataError with the reason where it is none."""
+    """Reads one JSON object as a fact; `read` raises DataError with the reason where it is none. Objects may be `flat`."""
 
-    def __init__(self, schema: Schema, admission: Admission, reader: TimeReader, timeless: bool) -> None:
+    def __init__(
+        self, schema: Schema, admission: Admission, reader: TimeReader, timeless: bool, flat: FlatForm | None = None
+    ) -> None:
+        self._flat = flat
         self._schema = schema
         self._admission = admission
         self._reader = reader
@@ -43,6 +34,8 @@ class ExactJson:
         document = load(line)
         if not isinstance(document, dict):
             raise DataError(f"expected an object, got {kind(document)}")
+        if self._flat is not None and self._flat.takes(document):
+            return self._flat.read(document), False
         if _is_id(document.get("id")):
             del document["id"]
         is_retracted = isinstance(document.get("retract"), bool) and bool(document.pop("retract"))
@@ -53,7 +46,7 @@ class ExactJson:
         row = self._admission.row(predicate, values)
         return (predicate, row, *self._range(document)), is_retracted
 
-    def _range(self, document: dict[str, object]) -> tuple[int, int]:
+    def _range(self, document: Document) -> tuple[int, int]:
         given = [key for key in ("time", "interval") if key in document]
         if self._timeless:
             if given:
@@ -69,11 +62,11 @@ class ExactJson:
                 raise DataError(f"`time` must be a number or text, got {kind(value)}")
             point = self._reader.read_point(value)
             return point, point
-        if not isinstance(value, str) or isinstance(value, _Number):
+        if not isinstance(value, str) or isinstance(value, Number):
             raise DataError(f"`interval` must be text such as `[1,2)`, got {kind(value)}")
         return self._reader.read_interval(value)
 
-    def _keyed_atom(self, document: dict[str, object]) -> tuple[str, tuple[object, ...]]:
+    def _keyed_atom(self, document: Document) -> tuple[str, tuple[object, ...]]:
         """`{"temp": {"sensor": "s1", "value": 21.5}, "time": 17}`."""
         names = [key for key in document if key not in ("time", "interval")]
         if not names or (names[0] == "args" and "args" not in self._schema.predicates):
@@ -89,7 +82,7 @@ class ExactJson:
             raise self._unknown(name, document)
         return name, _field_values(schema, document[name])
 
-    def _unknown(self, name: str, document: dict[str, object]) -> DataError:
+    def _unknown(self, name: str, document: Document) -> DataError:
         if name == "retract":
             return DataError(f"`retract` must be true or false, got {kind(document[name])}")
         if name == "args":
@@ -101,10 +94,10 @@ class ExactJson:
 
 def _is_id(value: object) -> bool:
     """Whether this is the id of an answer, `["RUN",17]`, which tells a receiver what it has already."""
-    return isinstance(value, list) and [type(item) for item in value] == [str, _Number] and str(value[1]).isdigit()
+    return isinstance(value, list) and [type(item) for item in value] == [str, Number] and str(value[1]).isdigit()
 
 
-def _plain_atom(document: dict[str, object]) -> tuple[str, tuple[object, ...]]:
+def _plain_atom(document: Document) -> tuple[str, tuple[object, ...]]:
     """`{"predicate": "temp", "args": ["s1", 21.5], "time": 17}`; `args` may be left out where there are none."""
     if "retract" in document:
         raise DataError(f"`retract` must be true or false, got {kind(document['retract'])}")
@@ -112,13 +105,13 @@ def _plain_atom(document: dict[str, object]) -> tuple[str, tuple[object, ...]]:
         if key not in KEYS:
             raise DataError(f"unknown key `{shorten(key)}`{suggest(key, KEYS)}")
     predicate, arguments = document["predicate"], document.get("args", [])
-    if not isinstance(predicate, str) or isinstance(predicate, _Number):
+    if not isinstance(predicate, str) or isinstance(predicate, Number):
         raise DataError(f"`predicate` must be text, got {kind(predicate)}")
     if not predicate:
         raise DataError("`predicate` is empty")
     if not isinstance(arguments, list):
         raise DataError(f"`args` must be an array, got {kind(arguments)}")
-    return predicate, tuple(_constant(value, f"argument {i}") for i, value in enumerate(arguments, 1))
+    return predicate, tuple(constant(value, f"argument {i}") for i, value in enumerate(arguments, 1))
 
 
 def _field_values(schema: PredicateSchema, members: object) -> tuple[object, ...]:
@@ -130,49 +123,4 @@ def _field_values(schema: PredicateSchema, members: object) -> tuple[object, ...
     for name in schema.fields:
         if name not in members:
             raise DataError(f"`{schema.name}` lacks its field `{name}`")
-    return tuple(_constant(members[name], f"`{name}`") for name in schema.fields)
-
-
-def _constant(value: object, what: str) -> object:
-    if isinstance(value, _Number):
-        return read_argument(str(value))
-    if isinstance(value, bool | str):
-        return value
-    raise DataError(f"{what} must be text, a number or a boolean, got {kind(value)}")
-
-
-def kind(value: object) -> str:
-    """What a JSON value is, for a message."""
-    return "a number" if isinstance(value, _Number) else _KINDS.get(type(value), type(value).__name__)
-
-
-def load(line: bytes) -> object:
-    """A JSON document, its numbers as written; DataError for anything that is not strict JSON, or too deep."""
-    text = as_text(line)
-    try:
-        document: object = json.loads(
-            text, object_pairs_hook=_unique, parse_int=_Number, parse_float=_Number, parse_constant=_refuse
-        )
-        if _SURROGATE.search(text):
-            json.dumps(document, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        reason = error.msg[:1].lower() + error.msg[1:]
-        raise DataError(f"not valid JSON at column {error.colno}: {reason}") from None
-    except UnicodeEncodeError:
-        raise DataError("text holds half a surrogate pair") from None
-    except RecursionError:
-        raise DataError("not a fact: nested too deeply") from None
-    return document
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise DataError(f"key `{shorten(twice).encode('utf-8', 'replace').decode()}` stands twice")
-    return members
-
-
-def _refuse(text: str) -> NoReturn:
-    raise DataError(f"`{text}` is not a JSON number")
+    return tuple(constant(members[name], f"`{name}`") for name in schema.fields)

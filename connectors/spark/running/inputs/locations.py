@@ -9,7 +9,7 @@ from pathlib import PurePath
 from urllib.parse import unquote
 
 from tidelog.connectors.files.folders import files_in
-from tidelog.connectors.formats.formats import format_of_path
+from tidelog.connectors.formats.endings import compression_of, format_of_path
 from tidelog.connectors.outbox.client import FORM, check_address, is_address
 from tidelog.connectors.outbox.file import FILE
 from tidelog.connectors.spark.places import is_remote
@@ -64,6 +64,8 @@ def parse_input(spec: str, number: int) -> Input:
     rest, options = split_options(spec, told[2] if told else spec)
     if "by" in options:
         raise SpecError(f"`{spec}`: Spark reads in no order, so there are no devices to wait for: leave `by` away")
+    if other := next((name for name in options if name != "predicate"), None):
+        raise SpecError(f"`{spec}`: Spark reads columns by the names of the fields: `{other}` is for files of `tidelog run`")
     predicate = options.get("predicate")
     kind = told[1] if told else None
     found = _SCHEME.match(rest)
@@ -179,6 +181,8 @@ def _kind_of_remote(spec: str, path: str) -> str:
 
 
 def _kind_of_file(path: str) -> str:
+    if compression_of(path) == "zst":
+        raise SpecError(f"cannot read `{path}`: Spark reads files that are compressed by gzip or bzip2")
     return _ending(path) or format_of_path(path)
 
 
