@@ -23,7 +23,7 @@ from web.test_page import open_page
 PROGRAM = """timeline integer.
 input start(machine: text).
 input stop(machine: text).
-output on.
+output on(machine).
 on(M) :- not stop(M) since start(M).
 """
 COUNT = 1203
@@ -74,6 +74,7 @@ def test_all_that_holds_is_told_in_pages_after_a_restart(tmp_path: Path) -> None
         assert seen == [f"m{n:04}" for n in reversed(range(2, COUNT))]
         beyond = client.get("/api/state", params={"first": 10**6}).json()["holding"]
         assert (beyond["first"], [row["text"] for row in beyond["rows"]]) == (1200, ["on(m0002)"])
+        assert beyond["rows"][0]["fields"] == ["machine"]
         run.send_signal(signal.SIGTERM)
 
 
@@ -98,7 +99,7 @@ def test_the_page_turns_pages(browser: Browser, tmp_path: Path) -> None:
             page.locator("#later").click()
             expect(page.locator("#now .range")).not_to_have_text(before)
         expect(page.locator("#now li")).to_have_count(1)
-        expect(page.locator("#now li")).to_contain_text("m0002")
+        expect(page.locator("#now li")).to_contain_text("machine m0002")  # with the name that the output gives it
         assert page.locator("#later").is_disabled()
         page.locator("#earlier").click()
         expect(page.locator("#now .range")).to_have_text("1,101–1,200")
