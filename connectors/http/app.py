@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from tidelog.connectors.formats.formatting import TimeFormatter
@@ -79,10 +79,10 @@ class App:
             Route("/healthz", self._health),
             Route("/ready", self._ready),
             Route("/-/{action}", self._act, methods=["POST"]),
-            Route("/{path:path}", self._device, methods=["POST"]),
         ]
         inner = Starlette(routes=routes)
         inner.router.redirect_slashes = False
+        inner.router.default = self._elsewhere(inner.router.default)
         return Guard(inner, self._access, self._settings.max_header, self.metrics.count, self._asks_itself)
 
     # --- the page -------------------------------------------------------------------------------------------------------
@@ -181,12 +181,21 @@ class App:
             return JSONResponse({"error": str(error)}, 409)
         return JSONResponse({"done": request.path_params["action"], "told": told})
 
-    async def _device(self, request: Request) -> Response:
+    def _elsewhere(self, nowhere: ASGIApp) -> ASGIApp:
+        """What answers at addresses that are none of the server's own: a source that devices post to, or nobody."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            found = self._source_at(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+            if found is None:
+                await nowhere(scope, receive, send)
+                return
+            response = await self._device(Request(scope, receive), *found)
+            await response(scope, receive, send)
+
+        return answer
+
+    async def _device(self, request: Request, watch: Watch, devices: Devices, topic: str) -> Response:
         """What a device posts, to the source below whose path it is."""
-        found = self._source_at(request.url.path)
-        if found is None:
-            return JSONResponse({"error": "nothing takes what is posted here"}, 404)
-        watch, devices, topic = found
         scheme, _, told = request.headers.get("authorization", "").partition(" ")
         if devices.has_token and not (scheme.lower() == "bearer" and devices.is_token(told.strip())):
             await anyio.sleep(_PAUSE)

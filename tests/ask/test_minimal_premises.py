@@ -74,6 +74,7 @@ def test_comparisons_are_decided_anew_once_premises_are_one() -> None:
     assert unfolded(text) == ["r(X)@T, q(X)@S1, q(X)@S2, S1 <= S2 - 1"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_ten_thousand_preconditions_are_compared_without_trying_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Preconditions are found by the premise that the fewest have."""

@@ -498,6 +498,7 @@ ENDLESS = "boxplus[1,1] p(X) :- p(X).\n"
 MANY = "".join(f"p(a{i})@{i}\n" for i in range(20_000))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_it_cleanly(here: Here, number: signal.Signals, code: int) -> None:

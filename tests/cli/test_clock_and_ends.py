@@ -64,6 +64,7 @@ class Piped:
         return self.process.wait(WAIT)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["trio", "asyncio"])
 def test_a_pipe_that_says_nothing_more(silent: str, backend: str) -> None:
@@ -76,6 +77,7 @@ def test_a_pipe_that_says_nothing_more(silent: str, backend: str) -> None:
         assert command.finish() == 0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_question_is_decided_by_the_clock(tmp_path: Path) -> None:
     """`ask --clock`: an answer that nothing comes for is rejected in time."""

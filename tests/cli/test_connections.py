@@ -114,6 +114,7 @@ def test_who_was_not_served_is_told(program: str, backend: str) -> None:
         assert f"tidelog: {name}: 1 connected, 1 refused, 1 silent\n" in told
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @BACKENDS
 def test_a_server_that_resets_three_times_is_in_the_exit_code(program: str, backend: str, tmp_path: Path) -> None:

@@ -135,6 +135,7 @@ def _marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
     return () if name in QUICK else (pytest.mark.long,)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [pytest.param(each, id=name, marks=_marks(name)) for name, each in COMMANDS.items()])
 @pytest.mark.parametrize(("number", "code"), BOTH)
 def test_a_signal_ends_what_is_busy(here: Path, command: tuple[str, ...], number: signal.Signals, code: int) -> None:

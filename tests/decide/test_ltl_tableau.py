@@ -104,6 +104,7 @@ def test_random_formulas_equal_trying_all_lassos() -> None:
     assert min(satisfied, not_satisfied) > 5
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_many_random_formulas_equal_trying_all_lassos() -> None:
     """The same with more and larger formulas."""

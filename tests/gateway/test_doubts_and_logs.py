@@ -35,7 +35,11 @@ def told(text: str) -> list[tuple[str, str]]:
         (f"{BROKER}qos = 1.5", "`qos`: expected a whole number, got one with a fraction", "known are 0, 1"),
         (f"{BROKER}version = 5", "`version`: expected text, got a number", "known are 3.1.1, 5"),
         ('[[source]]\nname = "s"\ntype = "mqtt"', "missing key `url` of `source` `s`", ""),
-        ('[[source]]\nname = "s"', "missing key `type` of `source` `s`", "known are mqtt, replay, modbus, opcua, spec"),
+        (
+            '[[source]]\nname = "s"',
+            "missing key `type` of `source` `s`",
+            "known are mqtt, replay, http, modbus, opcua, spec",
+        ),
         ('[[source]]\ntype = "mqtt"\nurl = "mqtt://h"', "missing key `name` of `source`", ""),
         (f'{BROKER}[[source.map]]\ntopic = "x"', "missing key `predicate` of `source.map`", ""),
     ],

@@ -54,6 +54,7 @@ def is_ready(client: httpx.Client) -> bool:
     return False
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_outbox_goes_on_after_a_kill(tmp_path: Path) -> None:
     """A gateway is killed and comes back: each fact once, numbers without a gap, and what is acknowledged stays away."""

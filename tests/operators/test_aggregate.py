@@ -130,6 +130,7 @@ def test_a_long_fact_costs_no_more_than_its_answers() -> None:
     assert operator.entries() == 1
 
 
+@pytest.mark.long
 def test_too_many_values_are_refused() -> None:
     """A count that changes at each of a billion ticks is refused as soon as a million have been told."""
     operator = aggregate("count", size=10**9)

@@ -159,6 +159,7 @@ def test_flipped_bits_are_told_to_readers(box: Box, tmp_path: Path, state: str) 
     assert told > 1000
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("state", ["killed", "closed"])
 def test_flipped_bits_are_told_to_a_run_that_goes_on(box: Box, tmp_path: Path, state: str) -> None:
@@ -266,6 +267,7 @@ def test_an_older_format_is_told(copy: Path) -> None:
         held(copy)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [FILE, f"{FILE}-wal", LOCK, "."])
 @pytest.mark.parametrize("is_idle", [False, True])
 def test_removed_files_end_the_run(tmp_path: Path, plan: Plan, name: str, is_idle: bool) -> None:

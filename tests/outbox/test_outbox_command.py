@@ -138,6 +138,7 @@ def test_changes_go_into_an_outbox(tmp_path: Path) -> None:
     assert main([*options, "--emit", "final"]) == 2
 
 
+@pytest.mark.long
 def test_a_signal_commits_and_the_next_run_goes_on(program: Path, tmp_path: Path) -> None:
     """SIGTERM ends a run cleanly (143) with what it has taken; run again, the rest follows; dead letters are kept."""
     plan = tidelog.compile(PROGRAM)

@@ -175,6 +175,7 @@ def test_who_waits_gets_facts_once_there_are_some(box: str, wait: int) -> None:
     serving(box, use)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_waiting_is_bounded(box: str) -> None:
     """A wait ends without facts when its time is over, and only so many clients wait at once."""

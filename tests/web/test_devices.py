@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 import tidelog
-from tidelog.connectors.http import Devices, HttpSettings
+from tidelog.connectors.http import Devices, HttpSettings, app
+from tidelog.connectors.http.requests import guard
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.settings import MapSettings
@@ -92,8 +93,10 @@ async def test_addresses_that_nothing_takes() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_source_has_a_token_of_its_own() -> None:
+async def test_a_source_has_a_token_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Devices tell it, and the page's token does not open it, nor theirs the page; without, the page's is asked for."""
+    monkeypatch.setattr(app, "_PAUSE", 0.01)
+    monkeypatch.setattr(guard, "_REFUSAL_PAUSE", 0.01)
     sources = devices("/own", OWN), devices("/plain")
     async with posted_to(*sources, settings=partial(HttpSettings, token=PAGE)) as run:
         body = '{"readings":[{"id":"a","v":95}]}'

@@ -55,6 +55,7 @@ def run_in(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         yield url, run
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_all_that_holds_is_told_in_pages_after_a_restart(tmp_path: Path) -> None:
     """1201 machines are on; killed and started again, the first state that is asked for says so, to the last page."""
@@ -120,6 +121,7 @@ async def test_what_has_ended_is_not_among_it() -> None:
         assert holding["rows"][0]["bar"][1] is None
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 async def test_what_has_ended_by_the_clock_does_not_hold() -> None:
     """Where a clock tells the time, what ends though nothing new comes goes, and so does what the last fact has ended."""

@@ -180,6 +180,7 @@ LEAST = {
 """So many mutants of a kind there are, at least, over all cases."""
 
 
+@pytest.mark.long
 def test_mutants_are_refused() -> None:
     """Dropped premises, widened intervals, other constants, swapped rules, circular proofs: not one of them is taken."""
     refused: Counter[str] = Counter()

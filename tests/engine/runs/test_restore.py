@@ -226,6 +226,7 @@ def test_a_snapshot_belongs_to_its_sources_outputs_and_facts() -> None:
         again.end(source)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("emit", ["intervals", "final", "changes"])
 def test_stages_take_all_or_nothing(emit: StageMode) -> None:
     """A stage's state with any byte changed is refused, and the stage goes on as it would have.

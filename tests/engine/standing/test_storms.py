@@ -97,6 +97,7 @@ def differences(rules: str, seed: int, batch: int, modes: tuple[EmitMode, ...] =
     return found
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("least", [False, True], ids=["usual limits", "least limits"])
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
