@@ -178,6 +178,7 @@ def test_values_without_end() -> None:
     assert ask(COUNTING, ["c(0)@0", "e(3)@3"], "c(3)@3").answer == "inconsistent"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_where_values_have_no_end_nothing_may_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both methods give up, in the race and one after the other, and both reasons are told."""

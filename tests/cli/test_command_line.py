@@ -335,6 +335,7 @@ def _short_stops(lines: list[str]) -> set[tuple[str, int]]:
     }
 
 
+@pytest.mark.long
 def test_a_signal_ends_a_run_that_nobody_listens_to(alarm: str, tmp_path: Path) -> None:
     """A sink that takes nothing delays the shutdown by the grace period at most."""
     socket = tmp_path / "answers.sock"

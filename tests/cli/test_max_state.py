@@ -77,6 +77,7 @@ def test_check_tells_the_bound(here: Path, capfd: pytest.CaptureFixture[str]) ->
     assert '"max_state": {\n    "stream": 2000000,\n    "batch": 10000000\n  }' in capfd.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_default_fits_a_small_gateway(here: Path) -> None:
     """A billion combinations end with the error where a process may have 1.5 GB in all."""

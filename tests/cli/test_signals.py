@@ -179,6 +179,7 @@ def test_a_signal_ends_an_outbox_run_that_is_busy(here: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["trio", in_long("asyncio")])
 def test_a_signal_ends_a_run_whose_reader_does_not_read(here: Path, backend: str) -> None:
     """A pipe that is full holds nothing up, and it is said that answers were not taken."""
@@ -223,6 +224,7 @@ def _waiting(fd: int) -> int:
     return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["run", *map(in_long, ("check", "explain", "materialise"))])
 def test_a_signal_ends_the_reading_of_a_program(here: Path, command: str) -> None:
     """A large program, or a pipe in place of one, that nobody writes."""
@@ -261,6 +263,7 @@ def test_a_signal_ends_the_reading_of_a_background(here: Path, command: tuple[st
         assert child.send(signal.SIGTERM)[0] == 143
 
 
+@pytest.mark.long
 def test_an_ignored_signal_stays_ignored(here: Path) -> None:
     """`nohup` and `&` in a script keep the keyboard's interrupt from what runs in the background."""
     with started("materialise", "p.tide", "p.txt", cwd=here, preexec_fn=_without_interrupt) as child:

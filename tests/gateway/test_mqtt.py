@@ -292,6 +292,7 @@ async def test_a_broker_that_ends_connections_without_a_word_holds_up_no_other_a
     assert "the broker ends the connection each time this is sent" in letter.reason
 
 
+@pytest.mark.long
 async def test_a_broker_that_is_not_well_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where connections are lost whatever is sent, nothing is given up: all is taken when the broker is well again."""
     monkeypatch.setattr(trials, "STEADY", 5.0)

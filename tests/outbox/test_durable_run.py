@@ -105,6 +105,7 @@ def test_after_a_crash_devices_stand_where_they_stood(tmp_path: Path, plan: Plan
     assert untimed(held(tmp_path / "box")) == untimed(held(tmp_path / "golden"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
 def test_after_a_crash_at_any_commit_nothing_is_missing_and_nothing_is_there_twice(
@@ -127,6 +128,7 @@ def test_after_a_crash_at_any_commit_nothing_is_missing_and_nothing_is_there_twi
     assert at > 4
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_crash_after_crash(tmp_path: Path, plan: Plan, often: None) -> None:
     """A run that crashes again and again, each time at one of its first commits, comes to the same end."""

@@ -50,6 +50,7 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
                 assert run.wait(WAIT) == 143
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_run_with_an_outbox_serves_it_beside_the_page(program: str, tmp_path: Path) -> None:
     """What is posted is derived, committed and read from the outbox, under the program's name; the page is there, too."""

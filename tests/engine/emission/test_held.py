@@ -76,6 +76,7 @@ def test_what_was_told_to_begin_holds_until_its_end_is_told() -> None:
     assert run.holding(105) == []
 
 
+@pytest.mark.long
 def test_what_has_ended_is_forgotten() -> None:
     """Ten thousand answers come and go; what is kept is what may still hold."""
     run = session()

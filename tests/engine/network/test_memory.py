@@ -107,6 +107,7 @@ bottom :- on_(X), tick(X).
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("emit", get_args(EmitMode))
 def test_what_goes_on_keeps_no_more_the_longer_it_does(emit: EmitMode) -> None:
     """A row is open all the time, under each operator; the facts that open it come again and again, and add nothing."""
