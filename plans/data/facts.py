@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import DataError
@@ -213,11 +213,13 @@ class Answer:
         self._timeline = timeline
         self._fields = fields
 
-    def __getattr__(self, name: str) -> Value:
-        if name in Answer.__slots__ or name not in self._fields:
-            known = f"; its arguments are {', '.join(self._fields)}" if name[:1] != "_" and self._fields else ""
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}{known}", name=name, obj=self)
-        return self._record[1][self._fields.index(name)]
+    if not TYPE_CHECKING:  # a checker would take it that every name is there; `tidelog types` writes classes for it
+
+        def __getattr__(self, name: str) -> Value:
+            if name in Answer.__slots__ or name not in self._fields:
+                known = f"; its arguments are {', '.join(self._fields)}" if name[:1] != "_" and self._fields else ""
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}{known}", name=name, obj=self)
+            return self._record[1][self._fields.index(name)]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields]
