@@ -7,9 +7,9 @@ from functools import partial
 
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.batch import Batch, joined
-from tidelog.operators.columns.following import Following, follow_step
-from tidelog.operators.columns.numbered import Image, Numbered, Table
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.columns.rounds.following import Following, follow_step
+from tidelog.operators.columns.rounds.numbered import Image, Numbered, Table
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.plans.analysis.recursion.rounds import Stratum
 from tidelog.plans.compiling.batch import BatchPlan

@@ -7,8 +7,8 @@ from typing import overload
 
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.batch import Batch
-from tidelog.operators.columns.numbered import Numbered, Table
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.columns.rounds.numbered import Numbered, Table
 from tidelog.operators.stores.coverage import Bounds
 from tidelog.plans.data.facts import Fact, Row, format_constant, format_predicate
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tidelog.operators.columns.arrays import np
 from tidelog.operators.columns.batch import Batch
-from tidelog.operators.columns.numbered import Image, Numbered, Table
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.columns.rounds.numbered import Image, Numbered, Table
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import LIMIT, NEG, POS

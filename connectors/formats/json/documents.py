@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import NoReturn
 
 from tidelog.connectors.formats.values import read_argument
@@ -59,8 +60,7 @@ def load(line: bytes) -> object:
 def _unique(pairs: list[tuple[str, object]]) -> Document:
     members = dict(pairs)
     if len(members) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise DataError(f"key `{shorten(twice).encode('utf-8', 'replace').decode()}` stands twice")
     return members
 

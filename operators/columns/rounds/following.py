@@ -18,8 +18,8 @@ from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.lasting import ColumnErode, ColumnLatch, ColumnPair
 from tidelog.operators.columns.moving import ColumnDilate, ColumnStepped
-from tidelog.operators.columns.numbered import Image, Numbered, Table
 from tidelog.operators.columns.pool import Pool
+from tidelog.operators.columns.rounds.numbered import Image, Numbered, Table
 from tidelog.operators.columns.thresholds import ColumnThreshold
 from tidelog.plans.data.timeline import POS, Timeline
 from tidelog.plans.plan.plan import (
