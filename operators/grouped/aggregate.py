@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tidelog.operators.grouped.counting.accounts import NUMERIC
 from tidelog.operators.grouped.counting.extremes import Distinct, Extreme, First, Last
 from tidelog.operators.grouped.counting.quantiles import Quantile
 from tidelog.operators.grouped.counting.sums import Count, Deviation, Mean, Sum
@@ -17,8 +18,6 @@ from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AggregateShape
 from tidelog.plans.tree.syntax import Value
-
-_NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
 
 
 class Aggregate(Grouped[Window]):
@@ -75,7 +74,7 @@ class Aggregate(Grouped[Window]):
 
     def takes(self, value: Value | None) -> bool:
         """Whether the function takes a value; it is counted where it does not."""
-        if value.__class__ is str and self._shape.function in _NUMERIC:
+        if value.__class__ is str and self._shape.function in NUMERIC:
             self._failures.count += 1
             return False
         return True
@@ -120,7 +119,7 @@ class Aggregate(Grouped[Window]):
 
     def _weigh(self, facts: Sequence[Fact]) -> None:
         take, place, step, groups = self._key, self._place, self._shape.step, self.groups
-        numeric = self._shape.function in _NUMERIC
+        numeric = self._shape.function in NUMERIC
         for row, lo, hi in facts:
             value = None if place is None else row[place]
             if numeric and value.__class__ is str:

@@ -21,10 +21,12 @@ from tidelog.plans.tree.syntax import (
     Comparison,
     Constant,
     Formula,
+    Period,
     Rule,
     TimePoint,
     Variable,
     Window,
+    WindowSize,
 )
 from tidelog.plans.tree.thresholds import least_count, mark_thresholds
 from tidelog.plans.tree.traverse import rebuild, spliced
@@ -85,23 +87,23 @@ class _Namer:
 
     def _ways(self, formula: Aggregate) -> Iterator[tuple[Formula, ...]]:
         """The bodies of rules for a threshold; none where it stays an aggregate."""
-        threshold, argument = formula.threshold, formula.argument
-        if threshold is None or formula.window.tuples:
+        threshold, argument, window = formula.threshold, formula.argument, formula.window
+        if threshold is None or isinstance(window, Period) or window.tuples:
             return
         if formula.function in ("min", "max") and argument is not None:
             limit = Comparison(threshold.operator, argument, Constant(threshold.limit), formula.span)
             parts = *spliced((formula.operand,)), limit
-            yield (Window("sometime", self._counted(formula, parts, [v.name for v in formula.by]), formula.window),)
+            yield (Window("sometime", self._counted(formula, parts, [v.name for v in formula.by]), window),)
         elif formula.function == "distinct" and isinstance(argument, Variable):
             number = least_count(threshold)
             columns = list(dict.fromkeys([*(variable.name for variable in formula.by), argument.name]))
             if number <= MOST_COUNTED and columns[-1] == argument.name:
-                yield self._different(formula, self._counted(formula, spliced((formula.operand,)), columns), number)
+                yield self._different(formula, window, self._counted(formula, spliced((formula.operand,)), columns), number)
         elif formula.function == "count" and least_count(threshold) <= MOST_COUNTED:
             unused = _unused(formula)
             parts = tuple(name_bound(part, unused) for part in spliced((formula.operand,)))
             counted = self._counted(formula, parts, bound(*parts))
-            yield from _many(formula, counted, least_count(threshold))
+            yield from _many(formula, window, counted, least_count(threshold))
 
     def _counted(self, formula: Aggregate, parts: Sequence[Formula], columns: Sequence[str]) -> Atom:
         """An atom of these columns for the operand of an aggregate, with the rule that defines it."""
@@ -109,14 +111,14 @@ class _Namer:
         self._made.append(Rule(head, tuple(parts), formula.span))
         return head
 
-    def _different(self, formula: Aggregate, counted: Atom, number: int) -> tuple[Formula, ...]:
+    def _different(self, formula: Aggregate, window: WindowSize, counted: Atom, number: int) -> tuple[Formula, ...]:
         """So many values, each at some time in the window."""
         copies = [_copy(formula, counted, i) for i in range(number)]
         apart = [Comparison("!=", one.arguments[-1], other.arguments[-1]) for one, other in combinations(copies, 2)]
-        return (*(Window("sometime", each, formula.window) for each in copies), *apart)
+        return (*(Window("sometime", each, window) for each in copies), *apart)
 
 
-def _many(formula: Aggregate, counted: Atom, number: int) -> Iterator[tuple[Formula, ...]]:
+def _many(formula: Aggregate, window: WindowSize, counted: Atom, number: int) -> Iterator[tuple[Formula, ...]]:
     """So many pairs of a row and a time, in order of time; at one time the rows differ. None for too many ways."""
     copies = [_copy(formula, counted, i) for i in range(number)]
     local = [i for i, term in enumerate(counted.arguments) if term not in formula.by]
@@ -126,7 +128,7 @@ def _many(formula: Aggregate, counted: Atom, number: int) -> Iterator[tuple[Form
     for together in product((False, True), repeat=number - 1) if local else [(False,) * (number - 1)]:
         groups = _groups(copies, together)
         timed = [
-            Window("at", replace(each, at=TimePoint(time)), formula.window)
+            Window("at", replace(each, at=TimePoint(time)), window)
             for time, group in zip(times, groups, strict=False)
             for each in group
         ]

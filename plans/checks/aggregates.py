@@ -72,7 +72,9 @@ def _has(known: set[str]) -> str:
 
 def _check_window(part: Held, what: str) -> Iterator[Diagnostic]:
     window = part.window
-    if window.tuples:
+    if isinstance(window, syntax.Period):
+        pass
+    elif window.tuples:
         message = f"{what} goes over a time: a window of the last {window.size} facts, `[#{window.size}]`, is not supported"
         yield Diagnostic("bad-window", message, window.span, help="write a length of time, such as `in [10]`")
     elif isinstance(part, syntax.Aggregate) and window.size == math.inf:

@@ -32,7 +32,7 @@ def _given(program: syntax.Program) -> Iterator[str]:
     """The predicates that are known besides derived ones: inputs, facts, backgrounds, and those that any body reads."""
     for statement in program.statements:
         match statement:
-            case syntax.Input() | syntax.Background():
+            case syntax.Input() | syntax.Background() | syntax.CalendarDeclaration():
                 yield statement.predicate
             case syntax.FactStatement():
                 yield statement.atom.predicate

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from tidelog.plans.checks.aggregates import check_aggregates
 from tidelog.plans.checks.asks import check_asks
+from tidelog.plans.checks.calendars import check_calendars
 from tidelog.plans.checks.changing import check_changing
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
 from tidelog.plans.checks.direction import check_direction
@@ -29,6 +30,7 @@ CHECKS: tuple[Check, ...] = (
     check_directives,
     check_arity,
     check_inputs,
+    check_calendars,
     check_known,
     check_heads,
     check_safety,

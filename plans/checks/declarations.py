@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.traverse import subformulas as below
-from tidelog.plans.tree.walk import atoms, derived, name_span, statements_of
+from tidelog.plans.tree.walk import atoms, derived, name_span, statements_of, supplied
 
 MAX_CANDIDATES = 2000
 """Among more names than this the nearest is not looked for."""
@@ -74,6 +74,8 @@ def _uses(program: syntax.Program) -> Iterator[tuple[str, int, Span]]:
                 yield statement.atom.predicate, len(statement.atom.arguments), statement.atom.span
             case syntax.Input() if statement.fields:  # without fields it says nothing of its arguments
                 yield statement.predicate, len(statement.fields), statement.span
+            case syntax.CalendarDeclaration():
+                yield statement.predicate, len(statement.fields), statement.span
             case syntax.Output():
                 yield from ((name, len(fields), fields[0].span) for name, fields in statement.named)
             case syntax.Ask():
@@ -98,7 +100,7 @@ def check_known(program: syntax.Program) -> Iterator[Diagnostic]:
     known = {item.predicate for item in statements_of(program, syntax.Input)}
     strict = bool(known)
     known |= set(derived(program))
-    known |= {item.predicate for item in statements_of(program, syntax.Background)}
+    known |= {item.predicate for item in supplied(program)}
     known |= {item.atom.predicate for item in statements_of(program, syntax.FactStatement)}
     read = list(_read(program))
     if not strict:

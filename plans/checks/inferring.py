@@ -110,7 +110,11 @@ class _Inference:
             for place, term in enumerate(fact.atom.arguments):
                 if isinstance(term, syntax.Constant):
                     self._widen(fact.atom.predicate, place, _of_value(term.value), term.span)
-        known = derived | {fact.atom.predicate for fact in facts}
+        for calendar in statements_of(program, syntax.CalendarDeclaration):
+            for name in calendar.fields:
+                self._widen(calendar.predicate, 0, "text", name.span)
+        known = derived | {calendar.predicate for calendar in statements_of(program, syntax.CalendarDeclaration)}
+        known |= {fact.atom.predicate for fact in facts}
         unknown = {item.predicate for item in statements_of(program, syntax.Background)}
         unknown |= {name for name in open_to_data if not (name in inputs and inputs[name].fields)}
         for head, body in self._rules:

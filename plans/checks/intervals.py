@@ -71,7 +71,7 @@ class _Times:
             if isinstance(part, syntax.Unary | syntax.Binary):
                 yield from self.check_interval(part.interval, part.operator)
             elif isinstance(part, syntax.Window | syntax.Latest | syntax.Aggregate):
-                yield from self._check_window(part.window)
+                yield from () if isinstance(part.window, syntax.Period) else self._check_window(part.window)
 
     def check_delay(self, declaration: syntax.Input) -> Iterator[Diagnostic]:
         if declaration.delay is None:

@@ -12,7 +12,7 @@ from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import UNIT_SECONDS
 from tidelog.plans.tree.traverse import children
-from tidelog.plans.tree.walk import head_atom, statements_of
+from tidelog.plans.tree.walk import head_atom, statements_of, supplied
 
 _MANY = 60
 """Readings at more ticks in a row than these are hardly meant. Fewer may well be, such as the hours of a day."""
@@ -85,7 +85,7 @@ def _instants(program: syntax.Program) -> dict[str, syntax.Input]:
     declared = {item.predicate: item for item in statements_of(program, syntax.Input)}
     heads = [(rule, atom) for rule in statements_of(program, syntax.Rule) if (atom := head_atom(rule)) is not None]
     given = {item.atom.predicate for item in statements_of(program, syntax.FactStatement)}
-    given |= {item.predicate for item in statements_of(program, syntax.Background)}
+    given |= {item.predicate for item in supplied(program)}
     missing = Counter(atom.predicate for _, atom in heads)
     readers = defaultdict[str, list[int]](list)
     for number, (rule, atom) in enumerate(heads):

@@ -26,6 +26,7 @@ def _others(program: syntax.Program) -> dict[str, str]:
     inputs = {item.predicate for item in statements_of(program, syntax.Input)}
     found = {fact.atom.predicate: "stated by the program" for fact in statements_of(program, syntax.FactStatement)}
     found |= {item.predicate: "a background" for item in statements_of(program, syntax.Background)}
+    found |= {item.predicate: "a calendar" for item in statements_of(program, syntax.CalendarDeclaration)}
     found = {name: what for name, what in found.items() if name not in inputs}
     return found | dict.fromkeys(derived(program), "derived by a rule")
 

@@ -9,7 +9,7 @@ from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.language.printing import format_formula, format_function, format_term
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.traverse import children, subformulas
-from tidelog.plans.tree.walk import atoms, leaves, statements_of
+from tidelog.plans.tree.walk import atoms, leaves, statements_of, supplied
 
 Kind = Literal["text", "number"]
 """What a value is to a comparison: booleans are the texts `true` and `false`."""
@@ -38,7 +38,7 @@ def check_types(program: syntax.Program) -> Iterator[Diagnostic]:
     Only the stream's facts are of a field's type, so predicates with facts from elsewhere are left alone.
     """
     elsewhere = {fact.atom.predicate for fact in statements_of(program, syntax.FactStatement)}
-    elsewhere |= {background.predicate for background in statements_of(program, syntax.Background)}
+    elsewhere |= {item.predicate for item in supplied(program)}
     inputs = statements_of(program, syntax.Input)
     declared = {item.predicate: item.fields for item in inputs if item.predicate not in elsewhere}
     for rule in statements_of(program, syntax.Rule):

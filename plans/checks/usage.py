@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, Span
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.walk import atoms, derived, head_atom, name_span, needed_for, occurrences, statements_of
+from tidelog.plans.tree.walk import atoms, derived, head_atom, name_span, needed_for, occurrences, periods, statements_of
 
 
 def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:
@@ -23,9 +23,10 @@ def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:
         yield from _unused_rules(program, rules)
     known = read | {item.predicate for item in statements_of(program, syntax.Input)}
     produced = {*derived(program), *(fact.atom.predicate for fact in statements_of(program, syntax.FactStatement))}
+    calendars = {item.predicate for item in statements_of(program, syntax.CalendarDeclaration)}
     for output in outputs:
         for name in output.predicates:
-            if name in known and name not in produced:  # an unknown name is an error of its own
+            if name in known and name not in produced and name not in calendars:  # an unknown name is an error of its own
                 help = "write a rule for it, or take it out of the outputs"
                 span = name_span(program, output.span, name)
                 yield _warning("never-derived", f"output `{name}` is derived by no rule", span, help)
@@ -33,6 +34,18 @@ def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:
         if background.predicate not in read:
             message = f"no rule reads the background `{background.predicate}`"
             yield _warning("unused-background", message, background.span, "read it in a body, or take it away")
+    yield from _unused_calendars(program, read)
+
+
+def _unused_calendars(program: syntax.Program, read: set[str]) -> Iterator[Diagnostic]:
+    calendars = statements_of(program, syntax.CalendarDeclaration)
+    used = read | {name for output in statements_of(program, syntax.Output) for name in output.predicates}
+    used |= {name for calendar in calendars for name in calendar.excepted}
+    used |= {period.name for period in periods(program)}
+    for calendar in calendars:
+        if calendar.predicate not in used:
+            message = f"no rule reads the calendar `{calendar.predicate}`"
+            yield _warning("unused-calendar", message, calendar.span, "read it in a body, or take it away")
 
 
 def _unused_rules(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> Iterator[Diagnostic]:

@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from tidelog.plans.analysis.horizons.calendar_reach import with_reach
 from tidelog.plans.analysis.recursion.rounds import Component, RoundPlanner, Stratum
 from tidelog.plans.analysis.recursion.strata import levels_of
+from tidelog.plans.calendars.ticks import on_timeline
 from tidelog.plans.checks import require
 from tidelog.plans.compiling.compile import DEFAULT_RESOLUTION, Compiler, choose_timeline
 from tidelog.plans.data.facts import Answer, Record, Schema, ValueLike
@@ -22,7 +24,7 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.times.sustain import sustain
-from tidelog.plans.plan.plan import BindShape, MoveShape, Step, TupleShape
+from tidelog.plans.plan.plan import BindShape, CalendarShape, Feed, MoveShape, Step, TupleShape, UnionShape
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import Ask, Background, Field, Program, Rule
@@ -36,9 +38,9 @@ class BatchPlan:
     """Everything that materialisation needs. `steps` are the operators, each component behind what feeds it.
 
     `strata` are computed one after another; a step of each predicate of the text unites its rules and its facts. `facts` are
-    the program's own (and loaded background), `constraints` map each constraint's step to its rule as written. Streams
-    feed nothing here: `schema` lets data hold facts of any predicate. Where the program declares no resolution, the timeline
-    is as fine as `undeclared`, at least.
+    the program's own (and loaded background), `calendars` what is needed of each calendar, `constraints` map each
+    constraint's step to its rule as written. Streams feed nothing here: `schema` lets data hold facts of any predicate but
+    calendars. Where the program declares no resolution, the timeline is as fine as `undeclared`, at least.
     """
 
     name: str
@@ -49,6 +51,7 @@ class BatchPlan:
     constraints: Mapping[str, Rule]
     facts: tuple[Record, ...]
     backgrounds: tuple[Background, ...]
+    calendars: Mapping[str, CalendarShape]
     program: Program = field(repr=False)
     normal: NormalProgram = field(repr=False)
     kept: tuple[str, ...] | None = None
@@ -145,6 +148,7 @@ class _BatchCompiler(Compiler):
             constraints=dict(self.normal.constraints),
             facts=self.facts,
             backgrounds=self.normal.backgrounds,
+            calendars=self._calendars(),
             program=self.program,
             normal=self.normal,
             kept=kept,
@@ -152,13 +156,24 @@ class _BatchCompiler(Compiler):
             warnings=warnings,
         )
 
+    def _add_calendar(self, predicate: str) -> None:
+        """A calendar is told as facts, as far as it may matter (`runtime/batch/calendars.py`)."""
+        self.steps[predicate] = Step(predicate, predicate, UnionShape(), (Feed("facts", predicate),))
+
+    def _calendars(self) -> dict[str, CalendarShape]:
+        found = dict(self.steps)
+        for name in self.calendars.keys() & self.steps.keys():
+            found[name] = replace(found[name], shape=CalendarShape(on_timeline(self.calendars[name], self.timeline), 0, 0))
+        known = with_reach(found, (), self.timeline)
+        return {name: step.shape for name, step in known.items() if isinstance(step.shape, CalendarShape)}
+
     def _choose_timeline(self) -> Timeline:
         return choose_timeline(self.normal, self.finer, self.undeclared)
 
     def _schema(self) -> Schema:
         """Data may hold facts of every predicate; so each of them unites its rules with facts."""
         schema = super()._schema()
-        every = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
+        every = {name: replace(item, accepts_input=name not in self.calendars) for name, item in schema.predicates.items()}
         others = None if schema.others is None else dict.fromkeys(schema.others, True)
         return replace(schema, predicates=every, others=others)
 

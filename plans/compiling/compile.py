@@ -6,11 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from tidelog.plans.analysis.horizons.calendar_reach import with_reach
 from tidelog.plans.analysis.physical.announcing import announcing_steps
 from tidelog.plans.analysis.physical.prospects import find_prospects
 from tidelog.plans.analysis.physical.repeating import pass_on
 from tidelog.plans.analysis.recursion.loops import LoopFinder
 from tidelog.plans.asking.asked import asked_arities, delays_of, questions_of
+from tidelog.plans.calendars.declared import calendars_of
+from tidelog.plans.calendars.ticks import on_timeline
 from tidelog.plans.checks import require
 from tidelog.plans.checks.inferring import output_fields
 from tidelog.plans.compiling.fusing import fuse
@@ -23,7 +26,18 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram, begin
-from tidelog.plans.plan.plan import BindShape, DilateShape, Feed, Plan, Shape, Step, TupleShape, UnionShape
+from tidelog.plans.plan.plan import (
+    BindShape,
+    CalendarShape,
+    DilateShape,
+    Feed,
+    PeriodShape,
+    Plan,
+    Shape,
+    Step,
+    TupleShape,
+    UnionShape,
+)
 from tidelog.plans.plan.shapes import TOP, names_read, shape_of
 from tidelog.plans.tree.syntax import (
     Atom,
@@ -96,6 +110,7 @@ class Compiler:
 
     def __post_init__(self) -> None:
         self.timeline = self._choose_timeline()
+        self.calendars = calendars_of(self.normal.calendars)
         self.arities = _arities(self.normal) | asked_arities(self.program)
         self.schema = self._schema()
         self.facts = self._facts()
@@ -112,7 +127,8 @@ class Compiler:
         self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)
-        steps, loops, leads = LoopFinder(list(self.steps.values()), self._span_of, self.normal.origins).arrange()
+        known = with_reach(self.steps, self.facts, self.timeline)
+        steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
@@ -206,6 +222,9 @@ class Compiler:
 
     def _add_predicate(self, predicate: str, rules: list[tuple[Rule, Rule]], reach: int) -> None:
         """The producer of a predicate, with the predicate's name as its id: its only rule, or the union of all."""
+        if predicate in self.calendars:
+            self._add_calendar(predicate)
+            return
         feeds = self._outer_feeds(predicate)
         if len(rules) == 1 and not feeds:
             self._add_rule(predicate, *rules[0])
@@ -217,6 +236,13 @@ class Compiler:
         if not feeds:
             feeds.append(Feed("facts", predicate))  # nothing can hold: complete from the start
         self.steps[predicate] = Step(predicate, predicate, UnionShape(reach), tuple(feeds))
+
+    def _add_calendar(self, predicate: str) -> None:
+        shape = CalendarShape(on_timeline(self.calendars[predicate], self.timeline), 0, 0)
+        written = next(item for item in self.normal.calendars if item.predicate == predicate)
+        self.steps[predicate] = Step(
+            predicate, predicate, shape, (Feed("start"), Feed("clock")), "", format_statement(written)
+        )
 
     def _outer_feeds(self, predicate: str) -> list[Feed]:
         feeds = []
@@ -238,6 +264,8 @@ class Compiler:
             feeds += (Feed("start"),)
         if isinstance(shape, BindShape):
             feeds += (Feed("clock"),)
+        if isinstance(shape, PeriodShape):
+            feeds += (Feed("start"),)
         if isinstance(shape, TupleShape):
             feeds += (Feed("arrivals"), Feed("start")) if shape.part == "points" else (Feed("arrivals"),)
         predicate = rule.head.predicate if isinstance(rule.head, Atom) else name
@@ -247,7 +275,7 @@ class Compiler:
     def _shape_of(self, rule: Rule) -> tuple[Shape, tuple[str, ...]]:
         found = self.shapes.get(id(rule))
         if found is None:
-            found = self.shapes[id(rule)] = shape_of(rule, self.timeline)
+            found = self.shapes[id(rule)] = shape_of(rule, self.timeline, self.calendars)
         return found
 
     def _shortest_reader(self) -> dict[str, int]:
@@ -339,6 +367,8 @@ def _arities(normal: NormalProgram) -> dict[str, int]:
 
     for declaration in normal.declarations:
         arities.setdefault(declaration.predicate, len(declaration.fields))
+    for calendar in normal.calendars:
+        arities.setdefault(calendar.predicate, len(calendar.fields))
     for rule in normal.rules:
         for part in (*rule.body, rule.head):
             note(part)

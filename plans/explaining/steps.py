@@ -15,6 +15,7 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
     BindShape,
+    CalendarShape,
     DilateShape,
     ErodeShape,
     Feed,
@@ -24,6 +25,7 @@ from tidelog.plans.plan.plan import (
     LatestShape,
     MoveShape,
     PairShape,
+    PeriodShape,
     Plan,
     Shape,
     Step,
@@ -163,6 +165,8 @@ _OPERATORS: Mapping[type[Shape], str] = {
     LatestShape: "latest",
     AggregateShape: "aggregate",
     ThresholdShape: "threshold",
+    CalendarShape: "calendar",
+    PeriodShape: "per period",
     ToldShape: "told",
 }
 
@@ -210,12 +214,12 @@ def _roles(shape: Shape, ports: int) -> list[str]:
             return ["positive", "negated"]
         case LatchShape():
             return ["negated", "since"]
-        case ErodeShape(clipped=True):
+        case ErodeShape(clipped=True) | PeriodShape() | TupleShape(part="points"):
             return ["facts", "start"]
         case BindShape():
             return ["facts", "clock"]
-        case TupleShape(part="points"):
-            return ["facts", "start"]
+        case CalendarShape():
+            return ["start", "clock"]
         case JoinShape() if ports > 1:
             return [f"atom {i + 1}" for i in range(ports)]
     return [""] * ports

@@ -48,6 +48,8 @@ def latest_of(items: list[Any]) -> syntax.Latest:
     if not isinstance(atom, syntax.Atom):
         raise refuse(atom.span, "`latest` takes an atom, such as `latest temp(S,V) by S in [10]`")
     by, window = _by_and_window(items[2:])
+    if isinstance(window, syntax.Period):  # the grammar has none here
+        raise TypeError(window)
     end = by[0][-1] if isinstance(items[-1], tuple) else window
     return syntax.Latest(atom, by[0], window, Span(cover(items[:1]).start, end.span.end))
 
@@ -65,8 +67,8 @@ def by_of(items: list[Any]) -> By:
     return tuple(found), items[1].type != "LPAR"
 
 
-def _by_and_window(items: list[Any]) -> tuple[By, syntax.WindowSize]:
-    window = next(item for item in items if isinstance(item, syntax.WindowSize))
+def _by_and_window(items: list[Any]) -> tuple[By, syntax.WindowSize | syntax.Period]:
+    window = next(item for item in items if isinstance(item, syntax.WindowSize | syntax.Period))
     return next((item for item in items if isinstance(item, tuple)), ((), False)), window
 
 

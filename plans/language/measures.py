@@ -21,6 +21,7 @@ from tidelog.plans.tree.syntax import (
     Comparison,
     Expression,
     Formula,
+    Period,
     Rule,
     Variable,
     WindowSize,
@@ -36,7 +37,7 @@ class Measure:
     argument: Expression | None
     fraction: Fraction | None
     operand: Formula
-    window: WindowSize
+    window: WindowSize | Period
     by: tuple[Variable, ...]
     is_listed: bool = False
     span: Span = NOWHERE

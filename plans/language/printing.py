@@ -11,7 +11,7 @@ from typing import Any, cast
 from tidelog.plans.data.facts import quote
 from tidelog.plans.data.timeline import format_interval, format_time
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.literals import UNIT_SECONDS
+from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
 from tidelog.plans.tree.numerals import canonical
 
 _RESERVED = frozenset(
@@ -163,7 +163,16 @@ def _counted(formula: syntax.Latest | syntax.Aggregate) -> str:
     compared = "" if limit is None else f" {limit.operator} {limit.limit!r}"
     over = formula.operand
     operand = format_formula(over) if isinstance(over, syntax.Atom | syntax.Conjunction) else f"({format_formula(over)})"
-    return f"{result}{format_function(formula)} over {operand} in {_window_size(formula.window)}{_by(formula.by)}{compared}"
+    within = (
+        format_period(formula.window) if isinstance(formula.window, syntax.Period) else f"in {_window_size(formula.window)}"
+    )
+    return f"{result}{format_function(formula)} over {operand} {within}{_by(formula.by)}{compared}"
+
+
+def format_period(period: syntax.Period) -> str:
+    """The periods of an aggregate: `per day zone "Europe/Berlin"`, `per shift`."""
+    zone = f" zone {quote(period.zone)}" if period.zone else ""
+    return f"per {format_predicate(period.name)}{zone}"
 
 
 def format_function(formula: syntax.Aggregate) -> str:
@@ -218,6 +227,8 @@ def format_statement(statement: syntax.Statement) -> str:
             return f"ask {_atom(statement.query)}."
         case syntax.Parameter():
             return f"parameter {statement.name} = {format_term(syntax.Constant(statement.value))}."
+        case syntax.CalendarDeclaration():
+            return f"{_calendar(statement)}."
 
 
 def _fact(fact: syntax.FactStatement) -> str:
@@ -247,6 +258,34 @@ def _timeline(timeline: syntax.TimelineDeclaration) -> str:
     if timeline.rounding is not None:
         text += f", round {timeline.rounding}"
     return text
+
+
+def _calendar(calendar: syntax.CalendarDeclaration) -> str:
+    parts = [f"from {quote(calendar.path)}"] if calendar.path else []
+    parts += [f"each {calendar.each}"] if calendar.each else []
+    parts += map(_daily, calendar.daily)
+    parts += [f"zone {quote(calendar.zone)}"] if calendar.zone else []
+    parts += [f"except {format_predicate(name)}" for name in calendar.excepted]
+    sign = "" if calendar.path else "= "
+    return f"calendar {_declared(calendar.predicate, calendar.fields)} {sign}{', '.join(parts)}"
+
+
+def _daily(daily: syntax.Daily) -> str:
+    days = [DAYS[low] if low == high else f"{DAYS[low]}-{DAYS[high]}" for low, high in daily.days]
+    times = [f"{_time_of_day(begin)}-{_time_of_day(end)}" for begin, end in daily.times]
+    return " ".join([*days, *(_dates(*dates) for dates in daily.dates), *times])
+
+
+def _dates(first: str, last: str) -> str:
+    if len(first) > len("12-24"):
+        return first if first == last else f"{first} to {last}"
+    low, high = (f"{MONTHS[int(date[:2]) - 1]} {int(date[3:])}" for date in (first, last))
+    return low if first == last else f"{low}-{high}"
+
+
+def _time_of_day(seconds: int) -> str:
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}"
+    return f"{text}:{seconds % 60:02}" if seconds % 60 else text
 
 
 def _duration(seconds: Fraction) -> str:

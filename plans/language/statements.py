@@ -36,9 +36,9 @@ _PLAIN = re.compile(
 )
 """A statement on one line that has its full stop, no comments and nothing in single quotes."""
 _METRIC = frozenset(["diamondminus", "diamondplus", "boxminus", "boxplus", "sometime", "always", "since", "until"])
-_UNFINISHED = _METRIC | {"not", "in", "mod", "over", "by"}
+_UNFINISHED = _METRIC | {"not", "in", "mod", "over", "by", "per"}
 """Words after which a statement goes on, even on the next line."""
-_DIRECTIVES = frozenset(["timeline", "input", "output", "background", "ask", "parameter"])
+_DIRECTIVES = frozenset(["timeline", "input", "output", "background", "ask", "parameter", "calendar"])
 _CONTINUES = frozenset([",", ":-", "since", "until"])
 """What continues the statement before it when a line starts with it."""
 

@@ -34,6 +34,8 @@ from tidelog.plans.tree.numerals import read_number
 _KEYWORDS = """
 diamondminus diamondplus boxminus boxplus sometime always not since until in for within step of over by latest mod top bottom
 max abs timeline input output background ask parameter rational integer unit resolution round delay from inf
+calendar per each zone except to hour day week month year mon tue wed thu fri sat sun
+monday tuesday wednesday thursday friday saturday sunday jan feb mar apr may jun jul aug sep oct nov dec
 us ms s min h d
 """
 KEYWORDS = frozenset(_KEYWORDS.split())

@@ -11,6 +11,7 @@ from lark import Token, Transformer
 
 from tidelog.plans.data.times import read_iso
 from tidelog.plans.diagnostics.errors import DataError, Span
+from tidelog.plans.language.calendar_drafts import Each, Except, Zone, calendar_of, daily_of
 from tidelog.plans.language.drafts import (
     TYPES,
     FixedTime,
@@ -134,6 +135,11 @@ class TreeBuilder(Transformer[Token, Any]):
             raise refuse(span, f"`{items[0].lower()}` is followed by how long, and no time is shorter than 0")
         interval = syntax.Interval(Fraction(0), time, False, time == math.inf, "", unit, token_span(items[1]))
         return Lasting(items[0].lower(), interval, span)
+
+    def period(self, items: list[Any]) -> syntax.Period:
+        zone = read_text(items[3]) if len(items) > 2 else ""
+        name = items[1].text if isinstance(items[1], Name) else items[1].lower()
+        return syntax.Period(name, zone, cover(items))
 
     def interval(self, items: list[Any]) -> syntax.Interval:
         return read_interval(items, cover(items))
@@ -318,6 +324,21 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def background(self, items: list[Any]) -> syntax.Background:
         return syntax.Background(items[1].text, read_text(items[3]), cover(items))
+
+    def calendar(self, items: list[Any]) -> syntax.CalendarDeclaration:
+        return calendar_of(items)
+
+    def calendar_times(self, items: list[Token]) -> syntax.Daily:
+        return daily_of(items)
+
+    def calendar_each(self, items: list[Token]) -> Each:
+        return Each(cast(Any, items[1].lower()), cover(items))
+
+    def calendar_zone(self, items: list[Token]) -> Zone:
+        return Zone(read_text(items[1]), cover(items))
+
+    def calendar_except(self, items: list[Any]) -> Except:
+        return Except(items[-1].text, len(items) > 1, cover(items))
 
     def parameter(self, items: list[Any]) -> syntax.Parameter:
         name, sign, constant = items[1:]

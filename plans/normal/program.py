@@ -12,6 +12,7 @@ from tidelog.plans.tree.syntax import (
     Ask,
     Atom,
     Background,
+    CalendarDeclaration,
     FactStatement,
     Formula,
     Input,
@@ -51,6 +52,7 @@ class NormalProgram:
     outputs: tuple[str, ...] = ()
     """The declared outputs; without any, each derived predicate that the text names."""
     backgrounds: tuple[Background, ...] = ()
+    calendars: tuple[CalendarDeclaration, ...] = ()
     asked: tuple[Ask, ...] = ()
     """The `ask` statements. Their answers are found from the rules as written, not from the normal form."""
     kept: tuple[str, ...] = ()
@@ -60,6 +62,12 @@ class NormalProgram:
     origins: Mapping[str, Rule] = field(default_factory=dict)
     """Each fresh predicate, the constraints' included, and the rule that it came from."""
 
+    @property
+    def supplied(self) -> tuple[str, ...]:
+        """The predicates of backgrounds and calendars, which bring facts of their own."""
+        names = [item.predicate for item in self.backgrounds]
+        return (*names, *(item.predicate for item in self.calendars))
+
 
 def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
     """The program before the first pass: its statements by kind, its inputs and outputs named."""
@@ -67,8 +75,10 @@ def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
     facts = statements_of(program, FactStatement)
     declarations = statements_of(program, Input)
     backgrounds = statements_of(program, Background)
+    calendars = statements_of(program, CalendarDeclaration)
     timelines = statements_of(program, TimelineDeclaration)
     derived = _unique(name for rule in rules if (name := head_predicate(rule.head)) is not None)
+    stated = [fact.atom.predicate for fact in facts]
     declared = [name for output in statements_of(program, Output) for name in output.predicates]
     outputs = _unique(declared) or derived
     return NormalProgram(
@@ -76,10 +86,11 @@ def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
         sources=rules,
         facts=facts,
         timeline=timelines[-1] if timelines else TimelineDeclaration(),
-        inputs=_inputs(program, {*derived, *(f.atom.predicate for f in facts)}, declarations, backgrounds),
+        inputs=_inputs(program, {*derived, *stated, *(item.predicate for item in calendars)}, declarations, backgrounds),
         declarations=declarations,
         outputs=outputs,
         backgrounds=backgrounds,
+        calendars=calendars,
         asked=statements_of(program, Ask),
         kept=outputs if keep is None else _unique(keep),
     )
@@ -110,7 +121,7 @@ def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
     statements += normal.declarations
     if normal.outputs:
         statements.append(Output(normal.outputs))
-    statements += [*normal.backgrounds, *normal.asked, *normal.facts]
+    statements += [*normal.backgrounds, *normal.calendars, *normal.asked, *normal.facts]
     statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span) for rule in normal.rules]
     for predicate, source in normal.constraints.items():
         heads = [rule.head for rule in normal.rules if isinstance(rule.head, Atom) and rule.head.predicate == predicate]

@@ -95,7 +95,7 @@ def taken_names(program: NormalProgram) -> Iterator[str]:
         for part in rule.body:
             yield from predicates(part)
     yield from (fact.atom.predicate for fact in program.facts)
-    yield from (background.predicate for background in program.backgrounds)
+    yield from program.supplied
     yield from (*program.inputs, *program.outputs, *program.kept, *program.origins)
 
 

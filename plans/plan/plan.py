@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from tidelog.plans.calendars.ticks import TickCalendar
 from tidelog.plans.data.changes import Change, ChangeRecord
 from tidelog.plans.data.facts import Answer, Record, Schema, ValueLike
 from tidelog.plans.data.records import make_record
-from tidelog.plans.data.timeline import Metric, Timeline
+from tidelog.plans.data.timeline import POS, Metric, Timeline
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.normal.program import NormalProgram
@@ -181,6 +182,33 @@ class ThresholdShape:
     is_strict: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CalendarShape:
+    """The intervals of a calendar, told `ahead` of the clock, from `behind` before the stream's start on (encoded).
+
+    `since` is the earliest begin of what the program states, which may lie before that; `POS` where nothing is stated.
+    """
+
+    calendar: TickCalendar
+    ahead: int
+    behind: int
+    since: int = POS
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodShape:
+    """`A = f(V) over M per C by G`: the positions of G and of V (None for `count`) among M's columns.
+
+    `fraction` is the Q of `quantile`.
+    """
+
+    function: AggregateFunction
+    calendar: TickCalendar
+    by: tuple[int, ...]
+    value: int | None
+    fraction: Fraction | None = None
+
+
 Shape = (
     UnionShape
     | DilateShape
@@ -198,6 +226,8 @@ Shape = (
     | LatestShape
     | AggregateShape
     | ThresholdShape
+    | CalendarShape
+    | PeriodShape
 )
 
 

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
+from tidelog.plans.calendars.calendar import Calendar
+from tidelog.plans.calendars.declared import calendar_named
+from tidelog.plans.calendars.ticks import TickCalendar, on_timeline
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
     BindShape,
+    CalendarShape,
     DilateShape,
     ErodeShape,
     Feed,
@@ -18,6 +22,7 @@ from tidelog.plans.plan.plan import (
     LatestShape,
     MoveShape,
     PairShape,
+    PeriodShape,
     Shape,
     SteppedShape,
     ThresholdShape,
@@ -35,6 +40,7 @@ from tidelog.plans.tree.syntax import (
     Interval,
     Latest,
     Negation,
+    Period,
     Rule,
     Term,
     Threshold,
@@ -51,7 +57,7 @@ TOP = "top'"
 """The predicate without arguments that holds at all times; no program can name it, since names hold no quote."""
 
 
-def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
+def shape_of(rule: Rule, timeline: Timeline, calendars: Mapping[str, Calendar]) -> tuple[Shape, tuple[str, ...]]:
     """The operator of a normalised rule, and the predicates on its ports in order; DataError if a number does not fit."""
     body = rule.body[0]
     if isinstance(rule.head, Atom) and rule.head.at is not None:
@@ -59,7 +65,7 @@ def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
     if isinstance(body, Visits):
         return _tuple_window(body), ()
     if isinstance(body, Latest | Aggregate):
-        return _held_or_aggregated(body, timeline)
+        return _held_or_aggregated(body, timeline, calendars)
     if isinstance(body, Unary) and body.step:
         return SteppedShape(timeline.encode_point(Fraction(body.step))), (_read(body.operand),)
     if isinstance(body, Unary):
@@ -95,18 +101,36 @@ def _tuple_window(visits: Visits) -> TupleShape:
     return TupleShape(mode, visits.part, int(window.size), window.of, found.predicate, _terms(found))
 
 
-def _held_or_aggregated(body: Latest | Aggregate, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
-    size = timeline.encode_metric(Interval(Fraction(0), body.window.size)).b
-    found = _atom(body.atom if isinstance(body, Latest) else body.operand)
-    columns = variables(found)
-    by = tuple(columns.index(variable.name) for variable in body.by)
+def _held_or_aggregated(
+    body: Latest | Aggregate, timeline: Timeline, calendars: Mapping[str, Calendar]
+) -> tuple[Shape, tuple[str, ...]]:
+    window = body.window
+    if isinstance(body, Aggregate) and isinstance(window, Period):
+        return _per_period(body, on_timeline(calendar_named(window, calendars), timeline))
+    if isinstance(window, Period):
+        raise TypeError(f"not in normal form: {body!r}")
+    size = timeline.encode_metric(Interval(Fraction(0), window.size)).b
+    found, by, value = _grouping(body)
     if isinstance(body, Latest):
         return LatestShape(size, by), (_read(found),)
-    value = columns.index(body.argument.name) if isinstance(body.argument, Variable) else None
     if body.threshold is not None:
         return _threshold(body, body.threshold, size, by, value), (_read(found),)
-    step = 1 if body.window.step is None else timeline.encode_point(Fraction(body.window.step))
+    step = 1 if window.step is None else timeline.encode_point(Fraction(window.step))
     return AggregateShape(body.function, size, step, by, value, body.fraction), (_read(found),)
+
+
+def _grouping(body: Latest | Aggregate) -> tuple[Atom, tuple[int, ...], int | None]:
+    """The atom below, and the positions of the group's columns, and of the value, in it."""
+    found = _atom(body.atom if isinstance(body, Latest) else body.operand)
+    columns = variables(found)
+    argument = None if isinstance(body, Latest) else body.argument
+    value = columns.index(argument.name) if isinstance(argument, Variable) else None
+    return found, tuple(columns.index(variable.name) for variable in body.by), value
+
+
+def _per_period(body: Aggregate, calendar: TickCalendar) -> tuple[Shape, tuple[str, ...]]:
+    found, by, value = _grouping(body)
+    return PeriodShape(body.function, calendar, by, value, body.fraction), (_read(found),)
 
 
 def _threshold(body: Aggregate, threshold: Threshold, size: int, by: tuple[int, ...], value: int | None) -> Shape:
@@ -168,6 +192,10 @@ def lead(shape: Shape, port: int) -> int:
             return metric.a if port == 1 else 0
         case MoveShape(back=back):
             return _back(back)
+        case CalendarShape(ahead=ahead):
+            return ahead
+        case PeriodShape(calendar=calendar):
+            return -calendar.longest
         case _:
             return 0
 
@@ -185,4 +213,4 @@ def _back(distance: int) -> int:
 
 def moves_in_time(shape: Shape) -> bool:
     """Whether coverage can come out at other times than it went in."""
-    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape | ThresholdShape)
+    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape | ThresholdShape | PeriodShape)

@@ -15,6 +15,8 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, Span
 from tidelog.plans.tree.numerals import read_fraction
 from tidelog.plans.tree.syntax import Interval, Time
 
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 UNIT_SECONDS: Mapping[str, Fraction] = MappingProxyType(
     {
         "us": Fraction(1, 1_000_000),

@@ -208,6 +208,19 @@ class Latest:
     span: Span = place()
 
 
+PeriodName = Literal["hour", "day", "week", "month", "year"]
+"""The periods that every calendar has; weeks are those of ISO 8601, from Monday on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """`per day zone "Europe/Berlin"`, or `per shift`, where a calendar is so called."""
+
+    name: str
+    zone: str = ""
+    span: Span = place()
+
+
 ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
@@ -226,6 +239,8 @@ AggregateFunction = Literal["count", "distinct", "sum", "avg", "min", "max", "fi
 class Aggregate:
     """`A = avg(V) over M in [n step d] by S`: `result` is the value, over the pairs (row of M, time point) in the window.
 
+    With a `Period` for a window, `A = avg(V) over M per day by S`: over those of the day at hand.
+
     `argument` is what the function is of (none for `count`), `fraction` the Q of `quantile(Q,V)`. The variables of M but for
     those of `by` are local. The parser puts each aggregate beside its comparison, so that `result` always is a variable.
     `threshold` is set by the passes alone: it holds where the result is so, and `result` is of no use to others.
@@ -235,7 +250,7 @@ class Aggregate:
     function: AggregateFunction
     argument: Expression | None
     operand: Formula
-    window: WindowSize
+    window: WindowSize | Period
     by: tuple[Variable, ...] = ()
     fraction: Fraction | None = None
     threshold: Threshold | None = None
@@ -372,7 +387,43 @@ class Parameter:
     span: Span = place()
 
 
-Statement = Rule | FactStatement | TimelineDeclaration | Input | Output | Background | Ask | Parameter
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """`mon-fri 08:00-12:00 13:00-17:00`: at which times of which days a calendar holds.
+
+    `days` are ranges of weekdays, Monday 0; `dates` ranges of dates as written, `2026-12-24`, or `12-24` of each year. A day
+    is one of all that are given; without any, each day is. `times` are ranges of seconds of the day; one that does not end
+    behind its begin ends on the next day. Without any it is the whole day.
+    """
+
+    days: tuple[tuple[int, int], ...] = ()
+    dates: tuple[tuple[str, str], ...] = ()
+    times: tuple[tuple[int, int], ...] = ()
+    span: Span = place()
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarDeclaration:
+    """`calendar office = mon-fri 08:00-17:00, zone "Europe/Berlin", except holiday.`
+
+    It holds as `daily` says; or in `each` period, whose name is its argument if it has one (`fields`); or as the file at
+    `path` says, in the format iCalendar. Where one of the `excepted` calendars holds, it does not.
+
+    `events` are those of the file, once it has been read: begin, end (seconds since 1970), and what it is called.
+    """
+
+    predicate: str
+    fields: tuple[Field, ...] = ()
+    daily: tuple[Daily, ...] = ()
+    each: PeriodName | Literal[""] = ""
+    path: str = ""
+    zone: str = ""
+    excepted: tuple[str, ...] = ()
+    events: tuple[tuple[int, int, str], ...] | None = field(default=None, compare=False, repr=False)
+    span: Span = place()
+
+
+Statement = Rule | FactStatement | TimelineDeclaration | Input | Output | Background | Ask | Parameter | CalendarDeclaration
 
 
 @dataclass(frozen=True, slots=True)

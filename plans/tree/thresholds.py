@@ -19,6 +19,7 @@ from tidelog.plans.tree.syntax import (
     Constant,
     Expression,
     Formula,
+    Period,
     Rule,
     Threshold,
     Variable,
@@ -79,6 +80,8 @@ def _inside(formula: Formula, uses: Counter[str]) -> Formula:
 def _limit(part: Formula, other: Formula, uses: Counter[str]) -> Threshold | None:
     """The bound that a comparison sets for an aggregate, if the comparison is a monotone threshold."""
     if not isinstance(part, Aggregate) or not isinstance(other, Comparison) or uses[part.result.name] != 2:
+        return None
+    if isinstance(part.window, Period):  # it holds from the period's begin on, whenever the bound is reached
         return None
     for side, limit, operator in (
         (other.left, other.right, other.operator),

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.reaching import reachable
-from tidelog.plans.tree.traverse import children
+from tidelog.plans.tree.traverse import children, subformulas
 
 Check = Callable[[syntax.Program], Iterable[Diagnostic]]
 """One check: a program to what is wrong with it. It raises nothing."""
@@ -33,6 +33,11 @@ class Occurrence:
 def statements_of(program: syntax.Program, kind: type[_T]) -> tuple[_T, ...]:
     """The statements of one kind, in order."""
     return tuple(statement for statement in program.statements if isinstance(statement, kind))
+
+
+def supplied(program: syntax.Program) -> tuple[syntax.Background | syntax.CalendarDeclaration, ...]:
+    """The statements that bring facts of their own: backgrounds and calendars."""
+    return (*statements_of(program, syntax.Background), *statements_of(program, syntax.CalendarDeclaration))
 
 
 def name_span(program: syntax.Program, within: Span, name: str) -> Span:
@@ -58,6 +63,14 @@ def head_atom(rule: syntax.Rule) -> syntax.Atom | None:
     while isinstance(head, syntax.Unary):
         head = head.operand
     return head if isinstance(head, syntax.Atom) else None
+
+
+def periods(program: syntax.Program) -> Iterator[syntax.Period]:
+    """The periods of aggregates, `per day`, in order."""
+    for rule in statements_of(program, syntax.Rule):
+        for part in (each for formula in rule.body for each in subformulas(formula)):
+            if isinstance(part, syntax.Aggregate) and isinstance(part.window, syntax.Period):
+                yield part.window
 
 
 def is_constraint(statement: syntax.Statement) -> bool:

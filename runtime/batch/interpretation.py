@@ -95,6 +95,11 @@ class Interpretation:
         if start < POS:
             self.start = start
 
+    def supply(self, records: Iterable[Record]) -> None:
+        """Add facts that hold whatever data say, such as those of calendars: no stream starts with them."""
+        for predicate, row, lo, hi in records:
+            self._store(predicate, own=True).insert([(row, lo, hi)])
+
     def store_of(self, predicate: str) -> Stored:
         """What is stored for a predicate of the program."""
         return self._known[predicate]

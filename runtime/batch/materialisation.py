@@ -21,6 +21,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.runtime.batch.arguments import require_batch_plan
+from tidelog.runtime.batch.calendars import calendar_records
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to
@@ -134,6 +135,8 @@ class Materialisation:
         """
         if not self._begun:
             self._begun = True
+            if self.plan.calendars:
+                self._known.supply([*calendar_records(self.plan.calendars, self._known.records(), self._until)])
             self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
             self._next_stratum()
         while self._current is not None and self._violation is None:

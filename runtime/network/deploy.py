@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.grouped.latest import Latest
 from tidelog.operators.grouped.levels import Levels
+from tidelog.operators.grouped.periods import Periods
 from tidelog.operators.grouped.threshold import Threshold
 from tidelog.operators.joins.antijoin import AntiJoin
 from tidelog.operators.joins.arrangement import Arranged
@@ -30,6 +31,7 @@ from tidelog.operators.standing.told import DistinctPieces, Told
 from tidelog.operators.stores.passing import Passing
 from tidelog.operators.stores.pieces import Pieces
 from tidelog.operators.windows.bind import Bind
+from tidelog.operators.windows.calendar import Calendar
 from tidelog.operators.windows.move import Move
 from tidelog.operators.windows.stepped import Stepped
 from tidelog.operators.windows.tuple_points import TuplePoints
@@ -41,6 +43,7 @@ from tidelog.plans.plan.plan import (
     Announced,
     AntiJoinShape,
     BindShape,
+    CalendarShape,
     DilateShape,
     ErodeShape,
     HoldShape,
@@ -50,6 +53,7 @@ from tidelog.plans.plan.plan import (
     Loop,
     MoveShape,
     PairShape,
+    PeriodShape,
     Plan,
     Step,
     SteppedShape,
@@ -129,23 +133,27 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:
             return AntiJoin(*matching) if isinstance(step.shape, AntiJoinShape) else Latch(timeline.touch, *matching)
         case HoldShape() | ToldShape() as shape:
             return Hold(len(step.inputs)) if isinstance(shape, HoldShape) else Told(shape.beyond, shape.is_fed)
-        case LatestShape() | AggregateShape() | ThresholdShape():
+        case LatestShape() | AggregateShape() | ThresholdShape() | PeriodShape():
             return _grouped(step.shape)
         case _:
             return _lars_operator(step.shape)
 
 
-def _grouped(shape: LatestShape | AggregateShape | ThresholdShape) -> Operator:
+def _grouped(shape: LatestShape | AggregateShape | ThresholdShape | PeriodShape) -> Operator:
     key = _taking(shape.by)
+    if isinstance(shape, PeriodShape):
+        return Periods(shape, key)
     if isinstance(shape, ThresholdShape):
         return Threshold(shape, key)
     return Latest(key, shape.size) if isinstance(shape, LatestShape) else Aggregate(shape, key)
 
 
-def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> Operator:
+def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape | CalendarShape) -> Operator:
     match shape:
         case BindShape():
             return Bind()
+        case CalendarShape(calendar, ahead, behind, since):
+            return Calendar(calendar, ahead, behind, since)
         case MoveShape(by, back):
             return Move(by, back)
         case SteppedShape(step):

@@ -23,13 +23,14 @@ from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
+from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
 from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
+from tidelog.runtime.network.regularity import Regularity
 from tidelog.runtime.network.state_bound import Holding, StateBound
 from tidelog.runtime.network.units import StepUnit, Unit
 
@@ -60,6 +61,7 @@ class Network:
         self._unit_of: dict[str, Unit] = {}
         self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
         self._wanted_at = dict.fromkeys(self.graph.watched, POS)
+        self._regularity = Regularity(self.graph)
         self._build(plan)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
@@ -80,6 +82,9 @@ class Network:
                 unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
+        self._place_all()
+
+    def _place_all(self) -> None:
         steps: dict[int, list[str]] = {}
         for name, unit in self._unit_of.items():
             steps.setdefault(unit.index, []).append(name)
@@ -87,6 +92,12 @@ class Network:
             self._place(unit, steps[unit.index])
         for name, unit in reversed(self._unit_of.items()):
             self._line_up(name, unit)
+
+    def _know_start(self) -> None:
+        """The stream's start is known: from now on calendars, which begin there, are known just as far as planned."""
+        self._start_frontier = POS
+        if self._regularity.learn_start():
+            self._place_all()
 
     def _line_up(self, name: str, unit: Unit) -> None:
         """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""
@@ -108,8 +119,8 @@ class Network:
         unit.place(
             [other for other in upstream if other is not unit],
             len(feeds),
-            is_irregular=any(map(self._is_irregular, names)),
-            is_steady=all(map(self._is_steady, names)),
+            is_irregular=any(map(self._regularity.is_irregular, names)),
+            is_steady=all(map(self._regularity.is_steady, names)),
         )
         outer = {name: ports for name in names if (ports := self.graph.outer[name])}
         bearers = {
@@ -125,22 +136,9 @@ class Network:
     def _lead_of(self, feed: Feed) -> int | None:
         """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
         if feed.kind != "step":
-            return 0 if feed.kind not in ("start", "facts") else None
+            return None if feed.kind in ("start", "facts") else 0
         lead = self.graph.plan.leads[feed.name]
         return lead if self._unit_of[feed.name].is_steady and NEG < lead < POS else None
-
-    def _is_steady(self, name: str) -> bool:
-        """Whether a step tells all that is due, and nothing that lies before its frontier as the plan knows it."""
-        step = self.graph.steps[name]
-        if step.loop is not None and self.graph.plan.loops[step.loop].holds:
-            return False
-        return not isinstance(step.shape, UnionShape) or step.shape.reach == 1 or step.shape.passes
-
-    def _is_irregular(self, name: str) -> bool:
-        """Whether a step may be known further than its lead says, or be kept from facts meanwhile."""
-        step = self.graph.steps[name]
-        is_gated = any((name, port) in self.graph.gates for port in range(len(step.inputs)))
-        return is_gated or self.graph.operators[name].far_sighted or isinstance(step.shape, SteppedShape)
 
     # --- what comes in --------------------------------------------------------------------------------------------------
 
@@ -253,7 +251,7 @@ class Network:
         """Leave what a delivery brings with its readers."""
         starts = delivery.start is not None
         if starts or delivery.frontier >= POS:
-            self._start_frontier = POS
+            self._know_start()
         if starts or self.graph.gates:
             self._bring(self.graph.preceding(delivery))
         for predicate, facts in delivery.facts.items():
@@ -480,7 +478,9 @@ class Network:
         """Continue where a snapshot was taken."""
         self.has_begun = True
         self.graph.restore(data["graph"])
-        self._watermark, self._start_frontier = data["watermark"], data["start"]
+        self._watermark = data["watermark"]
+        if data["start"] >= POS:
+            self._know_start()
         self._version += 1
         self._deadlines.clear()
         for unit in self._units:

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidelog.plans.calendars.declared import calendars_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.intervals import covers
 from tidelog.plans.data.timeline import Timeline
-from tidelog.plans.tree.syntax import Program
+from tidelog.plans.tree.syntax import CalendarDeclaration, Program
+from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.why.absent.why_not import Refuter, WhyNot
 from tidelog.runtime.why.evidence.clauses import clauses_of
 from tidelog.runtime.why.evidence.model import Model, Writing
@@ -59,7 +61,8 @@ class Explainer:
     def __init__(self, program: Program, model: Model, at: Writing = None) -> None:
         self.model = model
         self._clauses = clauses_of(program)
-        self._windows = Windows(model.timeline, model.start, model.arrivals)
+        calendars = calendars_of(statements_of(program, CalendarDeclaration))
+        self._windows = Windows(model.timeline, model.start, model.arrivals, calendars)
         self._plain = Writer(model.timeline)
         self._writer = self._plain if at is None else Writer(model.timeline, at)
 

@@ -11,7 +11,7 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.syntax import Ask, Background, Output
+from tidelog.plans.tree.syntax import Ask, Background, CalendarDeclaration, Output
 from tidelog.plans.tree.walk import derived, is_constraint
 from tidelog.runtime.why.evidence.model import Arrival, Model, Writing
 from tidelog.runtime.why.explain import Explainer
@@ -23,7 +23,9 @@ def telling_all(plan: Plan) -> Plan:
     statements = tuple(item for item in program.statements if not isinstance(item, Ask | Output) and not is_constraint(item))
     backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
     loaded = [record for record in plan.facts if record[0] in backgrounds and record[2:] == (NEG, POS)]
-    whole = compile_program(replace(program, statements=statements))
+    calendars = [item.predicate for item in program.statements if isinstance(item, CalendarDeclaration)]
+    told = [Output((*derived(program), *calendars))] if calendars else []
+    whole = compile_program(replace(program, statements=(*statements, *told)))
     return replace(whole, facts=(*whole.facts, *loaded))
 
 

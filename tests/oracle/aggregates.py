@@ -29,6 +29,7 @@ from tidelog.plans.tree.syntax import (
     Formula,
     Latest,
     Negation,
+    Period,
     Rule,
     Unary,
     Value,
@@ -183,7 +184,7 @@ def _aggregated(aggregate: Aggregate, evaluation: Evaluation, threshold: Compari
     found: Coverage = defaultdict(set)
     results: dict[tuple[Row, float, float], Value | None] = {}
     reached: dict[tuple[Row, float, float], bool] = {}
-    for cell, (_, first, last) in enumerate(evaluation.stretches(aggregate.window)):
+    for cell, (first, last) in enumerate(_stretches(aggregate, evaluation)):
         for group, rows in groups.items():
             key = (group, first, last)
             if key not in results:
@@ -196,6 +197,18 @@ def _aggregated(aggregate: Aggregate, evaluation: Evaluation, threshold: Compari
             elif reached[key]:
                 found[group].add(cell)
     return found
+
+
+def _stretches(aggregate: Aggregate, evaluation: Evaluation) -> Iterator[tuple[float, float]]:
+    """For each cell the first and the last of those that count: of its window, or of its period, if it has one."""
+    if not isinstance(aggregate.window, Period):
+        yield from ((first, last) for _, first, last in evaluation.stretches(aggregate.window))
+        return
+    for cell in range(evaluation.grid.size):
+        time = evaluation.grid.time(cell)
+        inside = [(lo, hi) for lo, hi in evaluation.periods[aggregate.window.name] if lo <= time <= hi]
+        lo, hi = inside[0] if inside else (0, -1)
+        yield cell + lo - int(time), cell + hi - int(time)
 
 
 def _pairs(

@@ -51,6 +51,7 @@ from tidelog.plans.tree.syntax import (
     Formula,
     Interval,
     Latest,
+    Period,
     Program,
     Rule,
     TimelineDeclaration,
@@ -119,12 +120,14 @@ def evaluate(
     high: Fraction | int,
     start: Fraction | int | None = None,
     rounds: int = 2000,
+    periods: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> Model:
     """The least model of a program and facts over the horizon [low, high].
 
-    All finite ends of facts must lie within the horizon; their order is that of arrival. Raises ValueError for what the
-    oracle does not cover (units, LARS's forms on dense time), for unsafe rules and for negation in a cycle, RuntimeError
-    where a stratum is not done after `rounds` rounds.
+    All finite ends of facts must lie within the horizon; their order is that of arrival. `periods` are what `per` names, by
+    their first and last times, on an integer timeline. Raises ValueError for what the oracle does not cover (units, LARS's
+    forms on dense time), for unsafe rules and for negation in a cycle, RuntimeError where a stratum is not done after
+    `rounds` rounds.
     """
     given = list(facts)
     rules, inputs = rules_of(program), inputs_of(program)
@@ -132,7 +135,7 @@ def evaluate(
         check(rule, number)
         check_discrete((rule.head, *rule.body), inputs, is_dense(program))
     grid = make_grid(program, given, Fraction(low), Fraction(high), start)
-    evaluation = Evaluation(grid, _start_cell(grid, given, start), _arrivals(grid, inputs, given))
+    evaluation = Evaluation(grid, _start_cell(grid, given, start), _arrivals(grid, inputs, given), periods or {})
     for predicate, row, interval in [*given, *program_facts(program)]:
         evaluation.add(predicate, tuple(map(canonical, row)), _cells_of(grid, interval))
     evaluation.domain |= {value for rule in rules for part in (rule.head, *rule.body) for value in constants(part)}
@@ -234,7 +237,7 @@ def finite_numbers(program: Program, facts: Iterable[GroundFact]) -> Iterator[Fr
         if isinstance(formula, Unary | Binary):
             ends = (formula.interval.low, formula.interval.high)
             yield from (end for end in ends if isinstance(end, Fraction | int))
-        elif isinstance(formula, Window | Latest | Aggregate):
+        elif isinstance(formula, Window | Latest | Aggregate) and not isinstance(formula.window, Period):
             ends = (formula.window.size, formula.window.step or 0)
             yield from (end for end in ends if isinstance(end, Fraction | int))
 

@@ -55,8 +55,11 @@ class Violation:
 class Evaluation:
     """An interpretation that grows: the cells at which each row of each predicate holds."""
 
-    def __init__(self, grid: Grid, start: float, stream: Sequence[Arrival]) -> None:
+    def __init__(
+        self, grid: Grid, start: float, stream: Sequence[Arrival], periods: Mapping[str, Sequence[tuple[int, int]]]
+    ) -> None:
         self.grid = grid
+        self.periods = periods
         self.start = start
         self.stream = stream
         self.all: Cells = frozenset(range(grid.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tidelog.plans.diagnostics.errors import ProgramError
@@ -20,6 +21,7 @@ from tidelog.plans.tree.syntax import (
     Value,
     Variable,
 )
+from tidelog.verifier.almanac import Events
 from tidelog.verifier.counting import mentions, with_thresholds
 from tidelog.verifier.matching import substitutions
 from tidelog.verifier.terms import (
@@ -54,14 +56,21 @@ class Verifier:
     tidelog.verifier.times.Refused: `b` does not follow by its rule from these premises alone
     """
 
-    def __init__(self, text: str, facts: Iterable[Given], background: Iterable[tuple[str, Row]] = ()) -> None:
-        self._theory = Theory(text, facts, background)
+    def __init__(
+        self,
+        text: str,
+        facts: Iterable[Given],
+        background: Iterable[tuple[str, Row]] = (),
+        events: Events = MappingProxyType({}),
+    ) -> None:
+        self._theory = Theory(text, facts, background, events)
         self._lemmas = World(False)
 
     def check(self, certificate: object) -> None:
         """Refused if the certificate does not prove what it says."""
         told = _object(certificate)
         claim = self._claim(told.get("fact"))
+        self._theory.look_at(end[0] for stretch in claim[2] for end in stretch)
         if told.get("holds") is False:
             self._check_missing(claim)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from tidelog.plans.tree.syntax import (
@@ -16,6 +16,7 @@ from tidelog.plans.tree.syntax import (
     Interval,
     Latest,
     Negation,
+    Period,
     Threshold,
     Time,
     Truth,
@@ -24,7 +25,7 @@ from tidelog.plans.tree.syntax import (
     Window,
     WindowSize,
 )
-from tidelog.verifier.counting import NUMERIC, is_beyond, stretches, values
+from tidelog.verifier.counting import NUMERIC, Pairs, is_beyond, result, stretches, values
 from tidelog.verifier.matching import substitutions
 from tidelog.verifier.terms import (
     AHEAD,
@@ -49,9 +50,17 @@ from tidelog.verifier.world import World
 class Evaluator:
     """When formulas hold in a world, by the definitions."""
 
-    def __init__(self, line: Line, world: World, start: Cut, arrivals: Sequence[tuple[str, Row, Time]]) -> None:
+    def __init__(
+        self,
+        line: Line,
+        world: World,
+        start: Cut,
+        arrivals: Sequence[tuple[str, Row, Time]],
+        periods: Callable[[Period], list[Times]],
+    ) -> None:
         self.line = line
         self.world = world
+        self._periods = periods
         self._from_start: Times = [(start, (math.inf, 0))]
         self._arrivals = arrivals
         self._told: dict[Aggregate, list[tuple[tuple[Cut, Cut], Value | None]]] = {}
@@ -158,8 +167,10 @@ class Evaluator:
         place = self._point(int(value) + formula.operand.at.shift) if isinstance(value, int) else []
         return both(times, self._seeing(window, both(place, self._from_start)))
 
-    def _seeing(self, window: WindowSize, times: Times) -> Times:
-        """The times whose window holds one of these: it ends at most its size behind one."""
+    def _seeing(self, window: WindowSize | Period, times: Times) -> Times:
+        """The times whose window holds one of these: it ends at most its size behind one. Or whose period does."""
+        if isinstance(window, Period):
+            return union(stretch for period in self._periods(window) if both(period, times) for stretch in period)
         return self._ending(window, self.line.moved(times, Interval(Fraction(0), self._size(window)), 1))
 
     def _ending(self, window: WindowSize, ends: Times) -> Times:
@@ -201,8 +212,12 @@ class Evaluator:
         key = of_group(formula, group)
         if key not in self._told:
             window = formula.window
-            step = 1 if window.step is None else int(self.line.time(window.step, window.step_unit))
             pairs = [(value, stretches(times)) for value, times in self.pairs(formula, group)]
+            if isinstance(window, Period):
+                inside = [stretch for period in self._periods(window) for stretch in period]
+                self._told[key] = [(each, _in_period(formula, pairs, each)) for each in inside]
+                return self._told[key]
+            step = 1 if window.step is None else int(self.line.time(window.step, window.step_unit))
             every = values(formula, pairs, int(self._size(window)), step)
             self._told[key] = [
                 (each, value) for (low, high), value in every for each in self._ending(window, [((low, 0), (high, 0))])
@@ -238,6 +253,8 @@ class Evaluator:
     def window_of(self, formula: Aggregate, times: Times) -> Times:
         """All times in the windows of some times."""
         window = formula.window
+        if isinstance(window, Period):
+            return self._seeing(window, times)
         step = 1 if window.step is None else int(self.line.time(window.step, window.step_unit))
         size = self._size(window)
         return union(((_floor(low, step) - size, 0), (_floor(high - 1, step) + 1, 0)) for (low, _), (high, _) in times)
@@ -318,3 +335,9 @@ def _taken(formula: Aggregate, binding: Binding) -> Iterator[Value | None]:
 
 def _ceil(time: Time, step: int) -> Time:
     return time if isinstance(time, float) else -(-time // step) * step
+
+
+def _in_period(formula: Aggregate, pairs: Pairs, period: tuple[Cut, Cut]) -> Value | None:
+    """The value over all pairs of a period: of a window that is as long, and ends with it."""
+    (low, _), (high, _) = period
+    return result(formula, pairs, int(high) - 1, int(high - 1 - low))

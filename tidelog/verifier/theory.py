@@ -6,21 +6,30 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.tree.syntax import (
+    Aggregate,
     Atom,
+    Binary,
+    CalendarDeclaration,
     Conjunction,
     FactStatement,
     Formula,
     Interval,
+    Latest,
+    Period,
     Rule,
     Time,
     Unary,
     Value,
+    Window,
     WindowSize,
 )
+from tidelog.plans.tree.traverse import subformulas
+from tidelog.verifier.almanac import Almanac, Events
 from tidelog.verifier.counting import with_thresholds
 from tidelog.verifier.evaluation import Evaluator
 from tidelog.verifier.matching import substitutions, unified, whole_times
@@ -41,6 +50,9 @@ from tidelog.verifier.world import World
 MOST_ROUNDS = 1_000
 """So many rounds a recursion is followed, at the most, to see that something is absent."""
 
+_FAR = 40 * 86400
+"""So many seconds around what is looked at calendars are worked out, besides how far rules look."""
+
 Given = tuple[str, Row, Interval]
 """A fact of the data: its predicate, its row, and when it holds."""
 
@@ -48,12 +60,20 @@ Given = tuple[str, Row, Interval]
 class Theory:
     """A program and its facts: what a rule gives in a world, and what holds of some predicates."""
 
-    def __init__(self, text: str, facts: Iterable[Given], background: Iterable[tuple[str, Row]] = ()) -> None:
+    def __init__(
+        self,
+        text: str,
+        facts: Iterable[Given],
+        background: Iterable[tuple[str, Row]] = (),
+        events: Events = MappingProxyType({}),
+    ) -> None:
         program = parse(text)
+        self._calendars = [item for item in program.statements if isinstance(item, CalendarDeclaration)]
+        self._events = events
         self.line = Line(program)
         self.rules = [item for item in program.statements if isinstance(item, Rule)]
         self._ready = [self._read(rule) for rule in self.rules]
-        self.given: dict[str, World] = {kind: World(False) for kind in ("input", "background", "program")}
+        self.given: dict[str, World] = {kind: World(False) for kind in ("input", "background", "program", "calendar")}
         begins: list[Cut] = []
         arrivals: dict[tuple[str, Row, Time], None] = {}
         given: dict[tuple[str, Row], Times] = {}
@@ -74,8 +94,37 @@ class Theory:
                     item.atom.predicate, row, self.line.times(item.interval) if item.interval else ALWAYS
                 )
         self._start = min(begins, default=(-math.inf, 0))
-        self._arrivals = sorted(arrivals, key=lambda arrival: arrival[2])
         self._models: dict[tuple[frozenset[str], Time], World] = {}
+        self._needs_almanac = bool(self._calendars) or any(map(_counts_per_period, self.rules))
+        self._reach = sum(map(_longest, self._ready), Fraction(0)) if self._needs_almanac else Fraction(0)
+        self._seen: tuple[Time, Time] = (math.inf, -math.inf)
+        self._periods: dict[Period, list[Times]] = {}
+        self._almanac: Almanac | None = None
+        worlds = [rows for world in self.given.values() for rows in world.held.values()]
+        self.look_at(end[0] for rows in worlds for held in rows.values() for stretch in held for end in stretch)
+        self._arrivals = sorted(arrivals, key=lambda arrival: arrival[2])
+
+    def look_at(self, times: Iterable[Time]) -> None:
+        """Work out calendars around these times, too, as far as rules look from there."""
+        finite = [time for time in times if not math.isinf(time)] if self._needs_almanac else []
+        if not finite or self.line.unit is None:
+            return
+        far = _FAR / self.line.unit + self._reach
+        low, high = min(finite) - far, max(finite) + far
+        if self._seen[0] <= low and high <= self._seen[1]:
+            return
+        self._seen = low, high = min(low, self._seen[0]) - far, max(high, self._seen[1]) + far  # more than is needed
+        self._almanac = Almanac(self._calendars, self._events, self.line, low, high)
+        self._periods.clear()
+        self._models.clear()
+        self.given["calendar"] = World(False)
+        for predicate, row, stretches in self._almanac.facts():
+            self.given["calendar"].add(predicate, row, stretches)
+
+    def _periods_of(self, period: Period) -> list[Times]:
+        if period not in self._periods:
+            self._periods[period] = [] if self._almanac is None else self._almanac.periods(period)
+        return self._periods[period]
 
     def _read(self, rule: Rule) -> Rule:
         """A rule with a variable for each `_`, its intervals as the timeline has them."""
@@ -83,7 +132,9 @@ class Theory:
         return Rule(self.read(rule.head), tuple(map(self.read, numbered(body))), rule.span)
 
     def read(self, formula: Formula) -> Formula:
-        def window(size: WindowSize) -> WindowSize:
+        def window(size: WindowSize | Period) -> WindowSize | Period:
+            if isinstance(size, Period):
+                return size
             plain = size if size.tuples else replace(size, size=self.line.time(size.size, size.size_unit), size_unit="")
             step = None if plain.step is None else self.line.time(plain.step, plain.step_unit)
             return replace(plain, step=step, step_unit="")
@@ -102,7 +153,7 @@ class Theory:
         raise Refused(f"the program has no rule `{text}`")
 
     def evaluator(self, world: World) -> Evaluator:
-        return Evaluator(self.line, world, self._start, self._arrivals)
+        return Evaluator(self.line, world, self._start, self._arrivals, self._periods_of)
 
     def derived(self, rule: Rule, world: World, wanted: tuple[Row, Times] | None = None) -> Iterator[tuple[Row, Times]]:
         """What a rule gives in a world: rows with their times; of a row that is wanted, this one alone."""
@@ -184,3 +235,21 @@ class Theory:
                 names = ", ".join(sorted({f"`{head_predicate(rule)}`" for rule in component}))
                 raise Refused(f"an absence cannot be checked: {names} did not come to an end in {MOST_ROUNDS} rounds")
         return world
+
+
+def _counts_per_period(rule: Rule) -> bool:
+    parts = (part for formula in rule.body for part in subformulas(formula))
+    return any(isinstance(part, Aggregate) and isinstance(part.window, Period) for part in parts)
+
+
+def _longest(rule: Rule) -> Fraction:
+    """How far the operators and windows of a rule look, all together, as far as they have an end."""
+    found = Fraction(0)
+    for part in (each for formula in (rule.head, *rule.body) for each in subformulas(formula)):
+        ends: tuple[Time, ...] = ()
+        if isinstance(part, Unary | Binary):
+            ends = part.interval.low, part.interval.high
+        elif isinstance(part, Window | Latest | Aggregate) and isinstance(part.window, WindowSize):
+            ends = (part.window.size,)
+        found += max((Fraction(end) for end in ends if not math.isinf(end)), default=Fraction(0))
+    return found

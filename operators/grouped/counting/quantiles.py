@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate
+from typing import Any
 
 from tidelog.operators.grouped.counting.sums import rounded
-from tidelog.operators.grouped.counting.tally import Flow
+from tidelog.operators.grouped.counting.tally import Amount
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.plans.tree.syntax import Value
 
@@ -56,6 +58,11 @@ class Weights:
             place -= block.total
         raise IndexError(place)
 
+    def pairs(self) -> Iterator[tuple[float, int]]:
+        """Each number with its weight, in order."""
+        for block in self._blocks:
+            yield from zip(block.numbers, block.weights, strict=True)
+
     def has_one(self) -> bool:
         """Whether there is one number alone."""
         return len(self._blocks) == 1 and len(self._blocks[0].numbers) == 1
@@ -95,7 +102,7 @@ class _Block:
         return self.numbers[bisect_right(self._sums, place)]
 
 
-class Quantile(Flow):
+class Quantile(Amount):
     """`quantile(Q, V)`: at the place Q·(n−1) of all numbers in order, in proportion between two neighbours.
 
     >>> median = Quantile(Fraction(1, 2))
@@ -138,6 +145,13 @@ class Quantile(Flow):
             return low
         between = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(rest, self._fraction.denominator)
         return rounded(between.numerator, between.denominator)
+
+    def state(self) -> list[Any]:
+        return [list(pair) for pair in self._weights.pairs()]
+
+    def load(self, state: list[Any]) -> None:
+        for number, weight in state:
+            self._weights.add(number, weight)
 
 
 def _number(value: Value | None) -> float:

@@ -7,8 +7,9 @@ does not depend on the order in which numbers come and go. `scale` grows where a
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from tidelog.operators.grouped.counting.tally import Flow
+from tidelog.operators.grouped.counting.tally import Amount
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.numerals import MAX_INTEGER, canonical
 from tidelog.plans.tree.syntax import Value
@@ -19,7 +20,7 @@ _ROOT_BITS = 64
 """How many bits of a root are computed before it is rounded to the 53 of a float."""
 
 
-class Count(Flow):
+class Count(Amount):
     """`count()`: how many time points there are.
 
     >>> count = Count()
@@ -47,8 +48,14 @@ class Count(Flow):
     def value(self) -> Value | None:
         return self._size or None
 
+    def state(self) -> list[Any]:
+        return [self._size]
 
-class Sum(Flow):
+    def load(self, state: list[Any]) -> None:
+        (self._size,) = state
+
+
+class Sum(Amount):
     """`sum(V)`; what `avg(V)` has in common with it.
 
     >>> total = Sum()
@@ -102,6 +109,13 @@ class Sum(Flow):
 
     def value(self) -> Value | None:
         return rounded(self._total, 1 << self._scale) if self._size else None
+
+    def state(self) -> list[Any]:
+        return [self._size, str(self._total), self._scale]
+
+    def load(self, state: list[Any]) -> None:
+        self._size, total, self._scale, *_ = state
+        self._total = int(total)
 
 
 class Mean(Sum):
@@ -161,6 +175,13 @@ class Deviation(Sum):
             return None
         above = size * self._squares - self._total * self._total
         return root(above, size * (size - 1) << 2 * self._scale)
+
+    def state(self) -> list[Any]:
+        return [*super().state(), str(self._squares)]
+
+    def load(self, state: list[Any]) -> None:
+        super().load(state)
+        self._squares = int(state[-1])
 
 
 def rounded(above: int, below: int) -> Value:

@@ -11,6 +11,7 @@ A fact may be **open**: it holds until further notice (`operators/stores/notices
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.tree.syntax import Value
@@ -68,3 +69,17 @@ class Flow(ABC):
     @abstractmethod
     def value(self) -> Value | None:
         """The value at this time; None if it has none."""
+
+
+class Amount(Flow):
+    """A flow that can be put away while nothing flows: a period keeps one of each group."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def state(self) -> list[Any]:
+        """What has come in, as plain data, while nothing flows: numbers of any size as texts."""
+
+    @abstractmethod
+    def load(self, state: list[Any]) -> None:
+        """Take over what `state` gave, when nothing has come in."""

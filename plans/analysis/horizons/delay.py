@@ -16,6 +16,7 @@ from tidelog.plans.plan.plan import (
     LatchShape,
     LatestShape,
     MoveShape,
+    PeriodShape,
     Plan,
     Step,
     TupleShape,
@@ -78,7 +79,9 @@ def _moves(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], na
     """The operators on the slowest way from the stream, with what each looks ahead, less what it looks back."""
     texts = []
     for step, moved in _slowest_way(plan, steps, name):
-        if moved:
+        if isinstance(step.shape, PeriodShape):
+            texts.append(f"`{written[step.id]}` is told when the period is over")
+        elif moved:
             distance = format_time(decode_distance(abs(moved), plan.timeline))
             is_box = isinstance(step.shape, DilateShape) and written[step.id].startswith("box")
             is_head = is_box or isinstance(step.shape, MoveShape)

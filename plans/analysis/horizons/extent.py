@@ -11,7 +11,7 @@ from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.plan.plan import Plan, UnionShape
-from tidelog.plans.tree.syntax import Aggregate, Binary, Interval, Latest, Time, Unary
+from tidelog.plans.tree.syntax import Aggregate, Binary, Interval, Latest, Time, Unary, WindowSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,10 @@ def _intervals(normal: NormalProgram) -> Iterator[tuple[str, Interval]]:
         body = rule.body[0]
         if isinstance(body, Unary) and body.step:  # a window looks back by up to a step less one more than its size
             yield format_statement(rule), Interval(Fraction(0), Fraction(body.step - 1))
-        elif isinstance(body, Latest | Aggregate) and body.window.size:  # a threshold of overlaps looks at one time
-            step = Fraction(0) if body.window.step is None else Fraction(body.window.step) - 1
-            yield format_statement(rule), Interval(Fraction(0), body.window.size + step)
+        elif isinstance(body, Latest | Aggregate):
+            if isinstance(body.window, WindowSize) and body.window.size:  # a threshold of overlaps looks at one time
+                step = Fraction(0) if body.window.step is None else Fraction(body.window.step) - 1
+                yield format_statement(rule), Interval(Fraction(0), body.window.size + step)
         elif isinstance(body, Unary | Binary):
             yield format_statement(rule), body.interval
 

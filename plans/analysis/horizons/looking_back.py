@@ -9,12 +9,14 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
     BindShape,
+    CalendarShape,
     DilateShape,
     ErodeShape,
     HoldShape,
     JoinShape,
     LatestShape,
     PairShape,
+    PeriodShape,
     Plan,
     Shape,
     Step,
@@ -61,9 +63,9 @@ def own_look_back(shape: Shape) -> int:
             return _beyond(step)
         case LatestShape(size) | ThresholdShape(size):
             return _beyond(size)
-        case AggregateShape(size=size, step=step):
-            return _beyond(size + step)
-        case PairShape() | JoinShape() | AntiJoinShape() | BindShape() | ToldShape():
+        case AggregateShape() | PeriodShape():
+            return _beyond(shape.calendar.longest if isinstance(shape, PeriodShape) else shape.size + shape.step)
+        case PairShape() | JoinShape() | AntiJoinShape() | BindShape() | CalendarShape() | ToldShape():
             return 0
         case HoldShape():
             return 1

@@ -17,6 +17,7 @@ from tidelog.plans.plan.plan import (
     LatestShape,
     MoveShape,
     PairShape,
+    PeriodShape,
     Plan,
     Shape,
     Step,
@@ -77,6 +78,8 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             return f"{word} {format_predicate(shape.predicate)} in [#{shape.size}{of}]"
         case LatestShape(size):
             return f"latest in [{format_time(decode_distance(size, timeline))}]"
+        case PeriodShape(function, calendar):
+            return f"{function} per {calendar.calendar.each or 'interval of a calendar'}"
         case AggregateShape() | ThresholdShape():
             return _aggregate(shape, timeline)
         case MoveShape(by):

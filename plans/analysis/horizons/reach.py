@@ -14,6 +14,7 @@ from tidelog.plans.plan.plan import (
     ErodeShape,
     LatestShape,
     PairShape,
+    PeriodShape,
     Shape,
     Step,
     SteppedShape,
@@ -104,7 +105,7 @@ def negated_by(step: Step) -> str | None:
     """The step whose absence a step asks for, if by counting what is there."""
     if isinstance(step.shape, AntiJoinShape) and step.inputs[1].kind == "step":
         return step.inputs[1].name
-    if isinstance(step.shape, AggregateShape | LatestShape) and step.inputs[0].kind == "step":
+    if isinstance(step.shape, AggregateShape | LatestShape | PeriodShape) and step.inputs[0].kind == "step":
         return step.inputs[0].name
     return None
 
@@ -135,6 +136,8 @@ def _own_reach(shape: Shape) -> Reach:
         return Reach(back=shape.size + shape.step)
     if isinstance(shape, ThresholdShape):
         return Reach(back=shape.size)
+    if isinstance(shape, PeriodShape):
+        return Reach(back=shape.calendar.longest, ahead=shape.calendar.longest)
     if isinstance(shape, LatestShape):
         return Reach(back=0 if is_endless(shape) else shape.size, past=int(is_endless(shape)))
     if not isinstance(shape, DilateShape | ErodeShape | PairShape):

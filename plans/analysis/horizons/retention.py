@@ -27,6 +27,7 @@ from tidelog.plans.plan.plan import (
     LatestShape,
     MoveShape,
     PairShape,
+    PeriodShape,
     Plan,
     Shape,
     Step,
@@ -188,6 +189,8 @@ def looks_back(shape: Shape, port: int) -> int:
             return size
         case AggregateShape(size=size, step=step):
             return size + step - 1
+        case PeriodShape(calendar=calendar):
+            return calendar.longest
     return 0
 
 
@@ -235,7 +238,8 @@ def _stores(step: Step, steps: Mapping[str, Step], leads: Mapping[str, int]) -> 
             yield "sent", step.predicate, own
         case TupleShape(predicate=predicate):
             yield "window", predicate, NEG
-        case LatestShape(size) | AggregateShape(size=size) | ThresholdShape(size):
+        case LatestShape() | AggregateShape() | ThresholdShape() | PeriodShape():
+            size = step.shape.calendar.longest if isinstance(step.shape, PeriodShape) else step.shape.size
             yield "window", reads[0], ports[0] - size if size < POS else NEG
         case JoinShape():
             yield from _join_stores(step.shape, step.predicate, reads, ports)

@@ -28,6 +28,7 @@ from tidelog.plans.tree.syntax import (
     Time,
     Unary,
     Variable,
+    WindowSize,
 )
 from tidelog.plans.tree.thresholds import mark_thresholds, mentions
 from tidelog.plans.tree.traverse import rebuild, spliced, subformulas
@@ -98,7 +99,10 @@ class _Splitter:
     # --- aggregates -----------------------------------------------------------------------------------------------------
 
     def _threshold(self, formula: Aggregate, threshold: Threshold) -> Formula:
-        step, window = formula.window.step, replace(formula.window, step=None)
+        window = formula.window
+        if not isinstance(window, WindowSize):
+            raise TypeError(f"not a threshold: {formula!r}")
+        step, window = window.step, replace(window, step=None)
         formula = self._over_atom(replace(formula, window=window))
         counted = formula.operand if isinstance(formula.operand, Atom) else atom("", ())
         back = Interval(Fraction(0), window.size, span=window.span)
@@ -110,7 +114,7 @@ class _Splitter:
             columns = dict.fromkeys([*_columns(formula), formula.argument.name])
             self._define(each := atom(self._fresh(), columns), counted)
             self._define(seen := atom(self._fresh(), columns), Unary("diamondminus", back, each, span=formula.span))
-            now = replace(formula.window, size=Fraction(0))
+            now = replace(window, size=Fraction(0))
             formula = replace(formula, function="count", argument=None, operand=seen, window=now)
         self._define(head := self._grouped(formula), formula)
         return head if step is None else _at_steps(Unary("diamondminus", NOW, head, span=formula.span), step)

@@ -25,9 +25,9 @@ Ranks = Mapping[str, Before]
 def ranks_of(program: NormalProgram) -> Ranks:
     """An upper bound for each predicate that may hold before the start; the others never do.
 
-    A program's facts and backgrounds may; so may what is derived from nothing else, or from what is ahead.
+    A program's facts, backgrounds and calendars may; so may what is derived from nothing else, or from what is ahead.
     """
-    ranks = {background.predicate: Before.SINCE_EVER for background in program.backgrounds}
+    ranks = dict.fromkeys(program.supplied, Before.SINCE_EVER)
     for fact in program.facts:
         endless = fact.interval is None or fact.interval.low == -math.inf
         rank = Before.SINCE_EVER if endless else Before.A_WHILE

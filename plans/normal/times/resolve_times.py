@@ -75,7 +75,7 @@ class _Times:
             if isinstance(formula, Unary) and formula.word:  # from here on there are operators alone
                 return replace(formula, interval=interval, word="")
             return formula if interval is formula.interval else replace(formula, interval=interval)
-        if isinstance(formula, Window | Latest | Aggregate):
+        if isinstance(formula, Window | Latest | Aggregate) and isinstance(formula.window, WindowSize):
             return replace(formula, window=self._window(formula.window))
         return formula
 

@@ -73,9 +73,8 @@ def _step_of(own: Sequence[Rule], name: str, below: Callable[[str], frozenset[st
 
 
 def _given(program: NormalProgram) -> set[str]:
-    """The predicates that have facts which no rule derives: those of inputs, of backgrounds, or of the program."""
-    stated = {fact.atom.predicate for fact in program.facts} | {item.predicate for item in program.backgrounds}
-    return stated | set(program.inputs)
+    """The predicates that have facts which no rule derives: of inputs, of backgrounds, of calendars, or of the program."""
+    return {fact.atom.predicate for fact in program.facts} | {*program.supplied, *program.inputs}
 
 
 def _read_by(rule: Rule) -> set[str]:

@@ -11,21 +11,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tidelog.operators.grouped.aggregate import Aggregate as Operator
+from tidelog.operators.grouped.aggregate import Aggregate as Aggregator
+from tidelog.operators.grouped.counting.accounts import NUMERIC
+from tidelog.operators.grouped.periods import Periods
 from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, compare, evaluate
 from tidelog.plans.data.intervals import Range, Ranges, intersected, subtracted, united, within
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import MethodError
 from tidelog.plans.language.printing import format_function
-from tidelog.plans.plan.plan import AggregateShape
+from tidelog.plans.plan.plan import AggregateShape, PeriodShape
 from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.scopes import bound
-from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Threshold, Value, Variable, Wildcard
+from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Period, Threshold, Value, Variable, Wildcard
 from tidelog.runtime.why.evidence.grounding import Binding
 from tidelog.runtime.why.evidence.windows import Windows
 
-_NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
 _ONE_BY_ONE = frozenset(["min", "max"])
 
 
@@ -77,18 +78,23 @@ def _with_value(aggregate: Aggregate, binding: Binding, ranges: Ranges) -> Itera
         value = value if isinstance(value, str) else canonical(value)
     except UNCOMPUTABLE:
         return
-    if aggregate.function not in _NUMERIC or not isinstance(value, str):
+    if aggregate.function not in NUMERIC or not isinstance(value, str):
         yield Counted(binding, value, ranges)
 
 
 def values_of(windows: Windows, aggregate: Aggregate, pairs: Iterable[Counted], until: int) -> list[tuple[Value, Range]]:
     """The values that an aggregate has over some pairs, and when, up to a time."""
-    window = aggregate.window
-    step = 1 if window.step is None else int(window.step)
     place = None if aggregate.argument is None else 1
-    shape = AggregateShape(aggregate.function, windows.size(window), step, (), place, aggregate.fraction)
+    operator: Aggregator | Periods
+    if isinstance(window := aggregate.window, Period):
+        calendar = windows.calendar(window)
+        operator = Periods(PeriodShape(aggregate.function, calendar, (), place, aggregate.fraction), lambda row: ())
+        _, until = windows.window_seen(window, until, until)
+    else:
+        step = 1 if window.step is None else int(window.step)
+        shape = AggregateShape(aggregate.function, windows.size(window), step, (), place, aggregate.fraction)
+        operator = Aggregator(shape, lambda row: ())
     facts = [((number, each.value or 0), *times) for number, each in enumerate(pairs) for times in each.ranges]
-    operator = Operator(shape, lambda row: ())
     try:
         told = operator.receive(0, facts, until)
     except OverflowError:

@@ -10,9 +10,9 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.intervals import Range, Ranges, intersected, subtracted, united, within
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS, Timeline
-from tidelog.plans.tree.syntax import Background, Constant, FactStatement, Program, Value
+from tidelog.plans.tree.syntax import Background, CalendarDeclaration, Constant, FactStatement, Program, Value
 
-Kind = Literal["input", "background", "program"]
+Kind = Literal["input", "background", "program", "calendar"]
 """Where a fact that no rule derived comes from."""
 Rows = Mapping[Row, Bounds]
 Writing = Callable[[int, int], str] | None
@@ -60,6 +60,7 @@ class Model:
             self._repeating.setdefault(fact.predicate, {}).setdefault(fact.row, []).append(fact)
         self._stated = _stated(program, timeline)
         self._backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
+        self._calendars = {item.predicate for item in program.statements if isinstance(item, CalendarDeclaration)}
         self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
 
     def rows(self, predicate: str) -> Collection[Row]:
@@ -98,6 +99,8 @@ class Model:
         rest = among(bounds, lo, hi)
         if not rest:
             return []
+        if predicate in self._calendars:
+            return [(each, "calendar") for each in rest]
         stated = intersected(rest, self._stated.get((predicate, row), []))
         rest = subtracted(rest, stated)
         found: list[tuple[Range, Kind]] = [(each, "program") for each in stated]

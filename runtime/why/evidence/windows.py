@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 
 from tidelog.operators.metric.pairing import dilated, dilated_back, without_left
+from tidelog.plans.calendars.calendar import Calendar
+from tidelog.plans.calendars.declared import calendar_named
+from tidelog.plans.calendars.ticks import TickCalendar, on_timeline
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.intervals import Range
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline
-from tidelog.plans.tree.syntax import Binary, Interval, Unary, WindowSize
+from tidelog.plans.tree.syntax import Binary, Interval, Period, Unary, WindowSize
 from tidelog.runtime.why.evidence.model import Arrival
 
 PAST = ("diamondminus", "boxminus", "since")
@@ -19,12 +23,19 @@ PAST = ("diamondminus", "boxminus", "since")
 class Windows:
     """What an operator or a window looks at, on one timeline."""
 
-    def __init__(self, timeline: Timeline, start: int, arrivals: Sequence[Arrival] = ()) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        start: int,
+        arrivals: Sequence[Arrival] = (),
+        calendars: Mapping[str, Calendar] = MappingProxyType({}),
+    ) -> None:
         self.timeline = timeline
         self.start = start
         self._arrivals = arrivals
         self._metrics: dict[Interval, Metric] = {}
         self._counted: dict[WindowSize, list[Arrival]] = {}
+        self._calendars = calendars
 
     def metric(self, interval: Interval) -> Metric:
         """An operator's interval, encoded."""
@@ -66,8 +77,21 @@ class Windows:
         """How far a time window reaches back, encoded."""
         return self.metric(Interval(Fraction(0), window.size)).b
 
-    def window_seen(self, window: WindowSize, lo: int, hi: int) -> Range:
-        """All times that lie in the time windows of `lo … hi`."""
+    def calendar(self, period: Period) -> TickCalendar:
+        """The calendar of an aggregate's periods."""
+        return on_timeline(calendar_named(period, self._calendars), self.timeline)
+
+    def _periods(self, period: Period, lo: int, hi: int) -> Range:
+        """All times from the begin of the period of the first to the end of that of the last."""
+        calendar = self.calendar(period)
+        first = calendar.around(lo) if lo > NEG else None
+        last = calendar.around(hi) if hi < POS else None
+        return (lo if first is None else first[0]), (hi if last is None else last[1])
+
+    def window_seen(self, window: WindowSize | Period, lo: int, hi: int) -> Range:
+        """All times that lie in the time windows of `lo … hi`, or in their periods."""
+        if isinstance(window, Period):
+            return self._periods(window, lo, hi)
         return self._back(self.window_end(window, lo), self.size(window)), self.window_end(window, hi)
 
     def window_end(self, window: WindowSize, time: int) -> int:
@@ -77,8 +101,10 @@ class Windows:
         step = int(window.step)
         return time // step * step
 
-    def window_seeing(self, window: WindowSize, lo: int, hi: int) -> Range | None:
-        """The times whose window holds one of `lo … hi`; None if there is none."""
+    def window_seeing(self, window: WindowSize | Period, lo: int, hi: int) -> Range | None:
+        """The times whose window, or period, holds one of `lo … hi`; None if there is none."""
+        if isinstance(window, Period):
+            return self._periods(window, lo, hi)
         size = self.size(window)
         first, last = lo, hi if hi >= POS or size >= POS else hi + size
         return self.ending_in(window, first, POS if size >= POS else last)

@@ -17,7 +17,8 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.syntax import Background
+from tidelog.plans.tree.syntax import Background, CalendarDeclaration
+from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
 from tidelog.verifier.certificate import Verifier
 from tidelog.verifier.times import Refused
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
             plan.program.text,
             ((name, row, given.timeline.decode_interval(lo, hi)) for name, row, lo, hi in given.records),
             [record[:2] for record in plan.facts if record[0] in backgrounds and record[2:] == (NEG, POS)],
+            {item.predicate: item.events or () for item in statements_of(plan.program, CalendarDeclaration)},
         )
         try:
             for certificate in certificates:

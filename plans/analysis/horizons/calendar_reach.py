@@ -1,0 +1,74 @@
+"""How much of a calendar its readers see: how far ahead of the present, and how far before the stream's start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from tidelog.plans.analysis.horizons.looking_back import own_look_back
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.plan.plan import CalendarShape, DilateShape, ErodeShape, PairShape, PeriodShape, Shape, Step
+
+_DAY = 24 * 60 * 60
+_YEAR = 366 * _DAY
+"""So many seconds a rule sees of a calendar that looks back, or ahead, without end."""
+
+
+def with_reach(steps: Mapping[str, Step], facts: Iterable[Record], timeline: Timeline) -> dict[str, Step]:
+    """The steps, each calendar with what its readers need of it.
+
+    A calendar is told a day further ahead than any rule looks: so facts that come before the watermark find it there.
+    """
+    calendars = [step for step in steps.values() if isinstance(step.shape, CalendarShape)]
+    if not calendars:
+        return dict(steps)
+    since = min((lo for _, _, lo, _ in facts if lo > NEG), default=POS)
+    day, year = (encoded_seconds(seconds, timeline) for seconds in (_DAY, _YEAR))
+    found = dict(steps)
+    for step in calendars:
+        back, ahead = _seen(step.id, steps, year)
+        shape = step.shape
+        if isinstance(shape, CalendarShape):
+            behind = back + shape.calendar.longest
+            found[step.id] = replace(step, shape=replace(shape, ahead=ahead + day, behind=behind, since=since))
+    return found
+
+
+def encoded_seconds(seconds: int, timeline: Timeline) -> int:
+    """A length of time, encoded, rounded up."""
+    ticks = -(-Fraction(seconds) // ((timeline.unit or Fraction(1)) * timeline.resolution))
+    return int(ticks) * (1 if timeline.is_integer else 2)
+
+
+def _seen(name: str, steps: Mapping[str, Step], most: int) -> tuple[int, int]:
+    """How far back and ahead of a step all that follow from it look; `most` where nothing bounds it."""
+    readers: dict[str, list[str]] = {each: [] for each in steps}
+    for step in steps.values():
+        for feeder in step.feeders:
+            if feeder in readers:
+                readers[feeder].append(step.id)
+    found: dict[str, tuple[int, int]] = {name: (0, 0)}
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        back, ahead = found[current]
+        for reader in readers[current]:
+            shape = steps[reader].shape
+            seen = min(most, back + own_look_back(shape)), min(most, ahead + _own_look_ahead(shape))
+            known = found.get(reader, (-1, -1))
+            if seen[0] > known[0] or seen[1] > known[1]:
+                found[reader] = max(seen[0], known[0]), max(seen[1], known[1])
+                waiting.append(reader)
+    return max(back for back, _ in found.values()), max(ahead for _, ahead in found.values())
+
+
+def _own_look_ahead(shape: Shape) -> int:
+    match shape:
+        case DilateShape(metric, True) | ErodeShape(metric, True) | PairShape("until", metric):
+            return min(POS, metric.b + 1)
+        case PeriodShape(calendar=calendar):
+            return calendar.longest
+        case _:
+            return 0

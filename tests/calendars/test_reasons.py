@@ -1,0 +1,84 @@
+"""Answers over calendars and periods have reasons, which the verifier takes though it works calendars out by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from calendars.test_engine_law import Foreseen, with_calendars
+from engine.standing.test_programs import compiled, shown
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from drawing import drawn
+from oracle.agreement import records_of, runs_of
+from oracle.calendar_programs import calendar_programs
+from oracle.open_programs import open_streams
+from oracle.programs import Kind
+from tidelog import Materialisation, compile_batch
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.runtime.sessions.explained import explainer_of_stream
+from tidelog.runtime.why.explain import Reason
+from tidelog.runtime.why.told import telling_all
+from tidelog.verifier.certificate import Verifier
+from tidelog.verifier.times import Refused
+
+
+def refusal(verifier: Verifier, certificate: Any) -> str | None:
+    """Why a certificate is refused; None if it is taken."""
+    try:
+        verifier.check(certificate)
+    except Refused as refused:
+        return str(refused)
+    return None
+
+
+@drawn(60)
+@pytest.mark.parametrize("kind", ["integer", "rational"])
+@given(data=st.data())
+def test_answers_over_calendars_are_proved(kind: Kind, data: st.DataObject) -> None:
+    """What a stream has told has a proof that is taken; what it has not has none."""
+    text, declared = data.draw(calendar_programs(kind))
+    whole = with_calendars(text, declared)
+    _, plan = compiled(whole)
+    facts = data.draw(open_streams(kind))
+    records = records_of(plan, facts)
+    explainer = explainer_of_stream(telling_all(plan), records)
+    expected = Foreseen(text, plan, facts)
+    verifier = Verifier(whole, facts)
+    for predicate in plan.outputs:
+        for row in sorted({*expected.model.rows(predicate), ("k1",)}, key=repr)[:3]:
+            for time, encoded, cell in expected._times[:: max(1, len(expected._times) // 4)]:
+                try:
+                    answer = explainer.why((predicate, row, encoded, encoded))
+                except MethodError:
+                    assume(False)
+                    raise
+                holds = cell in expected.model.cells(predicate, row)
+                assert isinstance(answer, Reason) == holds, (predicate, row, time, shown(whole, facts))
+                answer.text()
+                refused = refusal(verifier, json.loads(answer.json()))
+                assert refused is None, f"{refused}\n{shown(whole, facts)}\n{answer.text()}\n{answer.json()}"
+
+
+@drawn(60)
+@pytest.mark.parametrize("kind", ["integer", "rational"])
+@given(data=st.data())
+def test_batch_says_the_same(kind: Kind, data: st.DataObject) -> None:
+    """Materialisation, to which calendars are facts as far as they matter, derives what the oracle says."""
+    text, declared = data.draw(calendar_programs(kind))
+    whole = with_calendars(text, declared)
+    _, stream = compiled(whole)
+    facts = data.draw(open_streams(kind))
+    plan = compile_batch(whole)
+    done = Materialisation(plan)
+    records = records_of(stream, facts)
+    scale = stream.timeline.resolution / plan.timeline.resolution
+    assert scale == 1
+    done.load(records)
+    done.run()
+    runs = runs_of(record for record in done.facts() if record[0] in stream.outputs)
+    assert not Foreseen(text, stream, facts).differences(runs), shown(whole, facts)
+    assert all(lo > NEG and hi < POS for ranges in runs.values() for lo, hi in ranges if ranges)
