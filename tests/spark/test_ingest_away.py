@@ -111,6 +111,7 @@ def test_gateway_that_comes_later_joins(spark: SparkSession, fill: Fill, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_restarts_while_one_is_away(
     spark: SparkSession, fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
