@@ -57,7 +57,12 @@ def compiled_modules() -> list[Extension]:
     from mypyc.build import mypycify  # a pure wheel is built without it
 
     options = ["--config-file=", "--ignore-missing-imports", *HOT]
-    return mypycify(options, opt_level=os.environ.get("MYPYC_OPT_LEVEL", "1"), debug_level="0", group_name="tidelog")
+    level = os.environ.get("MYPYC_OPT_LEVEL", "1")
+    extensions = mypycify(options, opt_level=level, debug_level="0", group_name="tidelog")
+    for extension in extensions:
+        # For this warning gcc reads so long a file again for many an `if`, which takes most of its time.
+        extension.extra_compile_args.append("-Wno-misleading-indentation")
+    return extensions
 
 
 def needed_to_compile() -> list[str]:

@@ -79,8 +79,9 @@ class TimeFormatter:
         self._timeline = timeline
         self._is_integer = timeline.is_integer
         self._unit = timeline.unit if iso else None
-        ticks = Fraction(1) if timeline.is_integer else 2 / timeline.resolution
-        self._scale = ticks.numerator if ticks.denominator == 1 else 0
+        ticks = 1 if timeline.is_integer else 1 / timeline.resolution
+        self._scale = ticks.numerator * (1 if timeline.is_integer else 2) if ticks.denominator == 1 else 0
+        """What the number 1 is encoded as, where that is whole ticks; even on rationals, so that it divides no gap."""
         self._tick = (self._unit or 0) * (1 if timeline.is_integer else timeline.resolution)
         """How many seconds a tick has, where times are written as ISO-8601."""
         self.is_whole = timeline.is_integer and self._unit is None
@@ -96,7 +97,7 @@ class TimeFormatter:
         return lo == hi and (self._is_integer or not lo & 1)
 
     def point(self, point: int) -> str:
-        """A point: `17`, `5/2`, or `2010-07-01T00:00:00Z`."""
+        """A point: `17`, `5/2`, or `2010-07-01T00:00:00Z`; of a gap its left end."""
         if self._unit is None:
             whole, rest = divmod(point, self._scale) if self._scale else (0, 1)
             return self._timeline.format_point(point) if rest else str(whole)

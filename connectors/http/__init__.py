@@ -13,7 +13,7 @@ For each program that runs, one `Watch`, which the engine tells what it does and
         emit="changes",                      # the page understands every mode; with `changes` ends are exact
         on_violation=watch.violated,         # or a function that calls it
         remember=KEPT_FACTS,                 # of `watch`: so many facts; without, the page says no *why*
-        observer=watch,                      # an Observer of runtime/ports: took, told, committed (dead letters come along)
+        observer=watch,                      # an Observer of runtime/ports: what it took, told and stored (and dead letters)
     )
     watch.attach(engine)                     # whoever has what `watched.Watched` says
     async with HttpServer([watch], HttpSettings(TcpAddress("127.0.0.1", 8080))) as server:
@@ -27,8 +27,9 @@ to the caller (as JSON), and raises a TidelogError where the old program goes on
 `CollectorRegistry` of prometheus-client, for what else is to be measured.
 
 `Watch` knows of no clock but the machine's, opens nothing, and keeps a bounded amount of everything. An engine that stores
-calls `observer.committed(seconds)` after each commit, and is told to `watch.attach(engine, is_durable=True)`: then `POST
-/ingest?wait=commit` is answered after the commit behind its facts; without, `wait=taken` is as far as it goes.
+calls `observer.committing()` before each commit and `observer.committed(seconds)` after it, and is told to
+`watch.attach(engine, is_durable=True)`: then `POST /ingest?wait=commit` is answered after the commit that has its facts;
+without, `wait=taken` is as far as it goes.
 
 `HttpSettings` has the options of `[http]`, each with its meaning; it raises SpecError for what cannot be, such as an address
 beyond this machine without TLS and a token. `load_token` and `load_certificate` of `connectors/transport/credentials.py`

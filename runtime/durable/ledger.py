@@ -46,7 +46,7 @@ from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
 from tidelog.runtime.ports.durability import EVERY, Acknowledging, Changes, Input, Kept, Told
-from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Replayable, Retraction, Source
+from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Observer, Replayable, Retraction, Source
 from tidelog.runtime.sessions.reasoner import Reasoner
 
 logger = logging.getLogger("tidelog")
@@ -76,7 +76,7 @@ T = TypeVar("T")
 class Ledger:
     """Notes what a session is told and what it tells, commits it, and goes on from there.
 
-    Each sink reads what it is owed through its `feed`. `observed` is told how many seconds each commit took.
+    Each sink reads what it is owed through its `feed`. `observer` is told of each commit.
     """
 
     goes_on = True
@@ -89,9 +89,9 @@ class Ledger:
         ends: Ends,
         options: dict[str, Any],
         storing: Storing,
-        observed: Callable[[float], None] | None = None,
+        observer: Observer | None = None,
     ) -> None:
-        self._observed = observed
+        self._observer = observer
         self._store, self._every, self._keep = storing.store, storing.every, storing.keep
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
@@ -357,14 +357,16 @@ class Ledger:
                 return False
             self._is_broken = self.is_storing = True  # unless it succeeds
             began = anyio.current_time()
+            if self._observer is not None:
+                self._observer.committing()
             try:
                 await self._store_all(sinks, takes_snapshot)
             finally:
                 self.is_storing = False
             self._is_broken = False
             took = anyio.current_time() - began
-        if self._observed is not None:
-            self._observed(took)
+        if self._observer is not None:
+            self._observer.committed(took)
         self._give_receipts()
         return True
 

@@ -210,7 +210,8 @@ class StepUnit(Unit):
 
     def take(self) -> None:
         pending, self.pending = self.pending, []
-        if self.is_quiet and len(pending) == 1 and not self.made and pending[0][3] is None:
+        # a message without facts bids the gates to look again at what waits there
+        if self.is_quiet and len(pending) == 1 and not self.made and pending[0][2] and pending[0][3] is None:
             self.take_along(pending[0][1], pending[0][2])
             return
         out = self._received(pending)

@@ -458,8 +458,12 @@ class Observer(Protocol):
         """These answers became known, and go to the sinks now."""
         ...
 
+    def committing(self) -> None:
+        """All that was taken so far is going to be stored. An engine that stores nothing never says so."""
+        ...
+
     def committed(self, seconds: float) -> None:
-        """All that was taken so far is stored for good, which took so long. An engine that stores nothing never says so."""
+        """All that was taken before `committing` is stored for good, which took so long; more may be taken meanwhile."""
         ...
 
     def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:

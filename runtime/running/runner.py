@@ -119,8 +119,7 @@ class Runner:
         storing = Storing(run.state, run.commit_every, run.keep, run.backlog or Backlog(), run.reload, run.corrections)
         ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
         stored = plain_settings(self._session.settings, self.plan.timeline) | {"corrections": run.corrections}
-        observed = None if run.observer is None else run.observer.committed
-        return Ledger(self.plan, self._session, ends, stored, storing, observed)
+        return Ledger(self.plan, self._session, ends, stored, storing, run.observer)
 
     async def wait_started(self) -> None:
         """Wait until it is at work: what an earlier run has stored is there."""

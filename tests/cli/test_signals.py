@@ -126,18 +126,20 @@ def in_long(value: object) -> ParameterSet:
     return pytest.param(value, marks=pytest.mark.long)
 
 
-MATERIALISE = in_long(COMMANDS["materialise"])
-QUICK = ("run", "ask", "entails")
-"""One command of each kind of loop that a signal has to leave; the others are waited for in the long run alone."""
-
-
-def _marks(name: str) -> tuple[pytest.MarkDecorator, ...]:
-    return () if name in QUICK else (pytest.mark.long,)
+LOOPS = ("run", "on asyncio", "ask", "entails")
+"""One command of each kind of loop that a signal has to leave: for these both signals are sent, SIGTERM for all."""
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [pytest.param(each, id=name, marks=_marks(name)) for name, each in COMMANDS.items()])
-@pytest.mark.parametrize(("number", "code"), BOTH)
+@pytest.mark.parametrize(
+    ("command", "number", "code"),
+    [
+        pytest.param(command, number, code, id=f"{name}-{number.name}")
+        for name, command in COMMANDS.items()
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130))
+        if number == signal.SIGTERM or name in LOOPS
+    ],
+)
 def test_a_signal_ends_what_is_busy(here: Path, command: tuple[str, ...], number: signal.Signals, code: int) -> None:
     """One call of an operator that would go on for minutes is interrupted, and it is said that this is not all."""
     (here / "constraint.tide").write_text(BUSY_JOIN + "bottom :- q(_,_,_).\n")

@@ -101,6 +101,12 @@ def test_ranges_are_written_as_their_intervals(
         assert times.point(lo) == written(timeline, timeline.decode_point(lo), iso)
 
 
+@pytest.mark.parametrize(("resolution", "point", "text"), [("2/3", -129, "-130/3"), ("2/3", -126, "-42"), ("2", 1, "0")])
+def test_a_gap_as_a_point_is_its_left_end(resolution: str, point: int, text: str) -> None:
+    """The middle of a gap may be a whole number, which is no time of the timeline."""
+    assert TimeFormatter(Timeline("rational", Fraction(resolution))).point(point) == text
+
+
 @given(facts())
 def test_text_is_the_language_s_own(drawn: tuple[Timeline, list[Record]]) -> None:
     """A line of the text encoder is the fact as `format_record` writes it."""

@@ -72,11 +72,11 @@ def test_a_gateway_takes_what_devices_post(tmp_path: Path) -> None:
             return False
 
     with child(command, stderr=subprocess.DEVNULL) as running:
-        eventually(is_ready)
+        eventually(is_ready, process=running)
         assert send(port, {"t": {"c": 90}, "at": 10}) == {"accepted": 1, "rejected": 0, "reached": "commit"}
         running.kill()
     with child(command, stderr=subprocess.DEVNULL) as running:
-        eventually(is_ready)
+        eventually(is_ready, process=running)
         assert send(port, {"t": {"c": 1}, "at": 20})["reached"] == "commit"
         eventually(lambda: '"hot"' in (tmp_path / "alarms.jsonl").read_text())
         running.terminate()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tidelog
+from spark.quick import JAVA
 from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.spark import register, spark_session
 from tidelog.plans.data.facts import Record
@@ -28,8 +29,7 @@ on :- temp(_, _).
 """
 
 QUICK = {
-    # what runs for seconds is not worth compiling well
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": JAVA,
     "spark.sql.codegen.wholeStage": "false",
 }
 

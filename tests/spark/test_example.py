@@ -18,6 +18,7 @@ WEATHER = ROOT / "examples" / "weather"
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_spells(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The cold spells of both cities, gathered from two outboxes, are those that `run --emit final` tells."""
     runpy.run_path(str(ROOT / "examples" / "spark" / "spells.py"))["main"](spark, tmp_path)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
+from spark.quick import environment
 from tidelog.cli import main
 from tidelog.connectors.outbox.file import OutboxPredicate, OutboxSchema
 from tidelog.connectors.outbox.outbox import OutboxReader, OutboxRow
@@ -165,12 +166,10 @@ def _start(paths: Sequence[str], tables: str, folder: Path) -> subprocess.Popen[
         "--cores",
         "1",
     ]
-    quick = {
-        **os.environ,
-        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false",
-    }
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick)
+    return subprocess.Popen(
+        command, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=environment()
+    )
 
 
 def _has_come_far(tables: str, version: int, process: subprocess.Popen[str]) -> bool:

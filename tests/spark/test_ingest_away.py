@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from spark.quick import environment
 from tidelog.connectors.http import HttpServer, HttpSettings
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark import Access, Ingestion
@@ -111,6 +111,7 @@ def test_gateway_that_comes_later_joins(spark: SparkSession, fill: Fill, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_restarts_while_one_is_away(
     spark: SparkSession, fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,10 +162,8 @@ def test_once_with_one_away_has_an_exit_code(fill: Fill, tmp_path: Path) -> None
     (tmp_path / "token").chmod(0o600)
     command = [sys.executable, "-m", "tidelog", "spark", "ingest", "--from", *map(address, plant.ports), "--once"]
     command += ["--to", plant.tables, "--checkpoint", plant.checkpoint, "--cores", "1", "--token-file"]
-    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false"
-    quick = {**os.environ, "JDK_JAVA_OPTIONS": java}
     with served(plant.boxes[0], plant.ports[0]):
-        done = subprocess.run([*command, tmp_path / "token"], check=False, capture_output=True, text=True, env=quick)
+        done = subprocess.run([*command, tmp_path / "token"], check=False, capture_output=True, text=True, env=environment())
     assert done.returncode == 4, done.stderr
     assert done.stderr.count("is away since") == 1
     assert address(plant.ports[1]) in done.stderr

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tidelog
+from spark.quick import environment
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.spark import reason
 
@@ -33,7 +34,7 @@ LATER = ["opened(d0)@9", "shut(d1)@9", "tick@20"]
 def spark_run(folder: Path, *options: str) -> list[dict[str, Any]]:
     """The lines of a run, in their order."""
     command = [sys.executable, "-m", "tidelog", "spark", "run", "p.tide", "--in", "facts+in", "--cores", "2", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 

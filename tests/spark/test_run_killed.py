@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelog
+from spark.quick import environment
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.plans.plan.plan import Plan
 from waiting import eventually
@@ -86,13 +87,9 @@ def start(folder: Path, *settings: str) -> subprocess.Popen[str]:
     options += ["--lateness", str(LATENESS), "--buckets", "2", "--cores", "1"]
     options += [text for setting in settings for text in ("--conf", setting)]
     command = [sys.executable, "-m", "tidelog", "spark", "run", "p.tide", *options]
-    quick = {
-        **os.environ,
-        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false",
-    }
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        command, cwd=folder, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=quick
+        command, cwd=folder, stdout=pipe, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=environment()
     )
 
 

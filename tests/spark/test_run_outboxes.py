@@ -21,6 +21,7 @@ from outbox.test_outbox_server import CERTIFICATE, KEY
 
 import tidelog
 from children import WAIT
+from spark.quick import environment
 from tidelog.commands.spark.start import described
 from tidelog.connectors.http import HttpServer, HttpSettings
 from tidelog.connectors.outbox.file import OutboxSchema
@@ -283,9 +284,7 @@ def run_once(folder: Path, address: str) -> str:
     options = ["--checkpoint", "c", "--once", "--out", "parquet:t", "--token-file", "token", "--tls-ca", CERTIFICATE]
     options += ["--cores", "1", "--buckets", "2", "--stats"]
     command = [sys.executable, "-m", "tidelog", "spark", "run", "p.tide", "--in", f"outbox:{address}", *options]
-    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.sql.codegen.wholeStage=false"
-    quick = {**os.environ, "JDK_JAVA_OPTIONS": java}
-    done = subprocess.run(command, cwd=folder, env=quick, capture_output=True, text=True, timeout=WAIT, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=WAIT, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -15,6 +15,7 @@ from zipfile import ZipFile
 import pytest
 
 from children import WAIT
+from spark.quick import JAVA
 from tidelog.connectors.spark.cluster.queries import why
 from tidelog.connectors.spark.cluster.session import _own_python_as
 from tidelog.connectors.spark.cluster.shipping import is_pure, pack
@@ -36,8 +37,8 @@ mute(S) :- diamondminus[0,9] temp(S, _), not diamondminus[0,2] temp(S, _).
 QUICK = (
     "spark.executor.memory=512m",
     "spark.sql.codegen.wholeStage=false",
-    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    f"spark.driver.extraJavaOptions={JAVA}",
+    f"spark.executor.extraJavaOptions={JAVA}",
     "spark.default.parallelism=2",
     "spark.driver.host=127.0.0.1",
 )

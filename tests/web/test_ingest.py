@@ -131,6 +131,26 @@ async def test_a_post_that_asks_for_it_is_answered_after_the_commit() -> None:
         tasks.start_soon(post)
         await until(lambda: run.engine.statistics().intake.accepted == 1)
         assert answers == []
+        run.watch.committing()
+        run.watch.committed(0.01)
+        await until(lambda: answers == ["commit"])
+
+
+async def test_what_is_posted_while_a_commit_is_written_waits_for_the_next() -> None:
+    """That commit does not have it: were the process killed behind it, the facts would be lost."""
+    async with serving(is_durable=True) as run, anyio.create_task_group() as tasks:
+        answers: list[str] = []
+
+        async def post() -> None:
+            answers.append((await run.post(fact("a", 90, 1), wait="commit")).json()["reached"])
+
+        run.watch.committing()
+        tasks.start_soon(post)
+        await until(lambda: len(run.watch._tickets) == 1)
+        run.watch.committed(0.01)
+        assert len(run.watch._tickets) == 1
+        assert not run.watch._tickets[0].stored.is_set()
+        run.watch.committing()
         run.watch.committed(0.01)
         await until(lambda: answers == ["commit"])
 

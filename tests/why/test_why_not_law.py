@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tidelog.runtime.why.explain import Reason
 from why.explaining import explainer, records
 
+START = -20
 MOST_ADDED = 60
 """So often something is added, at the most: a law that needs more would be none."""
 _FACT = re.compile(r"(?P<atom>\w+\([^@]*\)|\w+)@(?P<times>.+)")
@@ -52,7 +54,7 @@ def formulas(draw: st.DrawFn, kind: str, depth: int = 3, *, is_left: bool = Fals
 @st.composite
 def facts(draw: st.DrawFn, kind: str) -> list[str]:
     """A few facts in the times around those that are asked for."""
-    found = ["start@-20"]
+    found = [f"start@{START}"]
     for _ in range(draw(st.integers(0, 6))):
         atom = draw(st.sampled_from(["p(k)", "p(j)", "r(k,j)", "r(k,k)", "s(k)", "s(j)", "u"]))
         low = draw(st.integers(-6, 6))
@@ -94,6 +96,8 @@ def steps(program: str, known: list[str], fact: str) -> int:
         wanted = attempt.miss.wanted
         if wanted is not None:
             assert found.model.ranges(*wanted) == [], f"{attempt.miss.fails} holds in part: {known}"
+        elif attempt.miss.times[1] < found.model.timeline.encode_point(Fraction(START)):
+            return step  # no fact helps: `always` holds at no time before the stream starts
         new = added(attempt.miss.fails, anywhere=attempt.miss.anywhere)
         known.append(new)
     raise AssertionError(f"{program} lacks {known}")
@@ -125,6 +129,15 @@ def test_adding_what_is_missing_gives_the_answer(kind: str, data: st.DataObject)
         ("timeline integer. q :- boxminus[0,9] diamondminus[0,1] a.", ["a@[0,4]"], "q@9", "a@[6,9]"),
         ("timeline integer. q :- diamondminus[0,9] (a, b).", ["a@[0,4]", "b@6"], "q@9", "b@[0,4]"),
         ("timeline integer. q :- diamondminus[0,9] boxminus[0,3] a.", ["a@[3,5]"], "q@9", "a@6"),
+        (
+            "timeline integer. q :- boxminus[0,inf) (always a in [0]).",
+            ["start@-20", "a@[-20,9]"],
+            "q@9",
+            "always a in [0]@(-inf,-21]",
+        ),
+        ("timeline integer. q :- diamondminus[0,9] (always a in [9]).", ["start@5", "a@5"], "q@3", "always a in [9]@[-6,3]"),
+        ("timeline integer. q :- always a in [10 step 5].", ["start@7", "a@[7,9]"], "q@8", "always a in [10 step 5]@8"),
+        ("timeline integer. q :- diamondminus[0,9] (always a in [9]).", ["start@5"], "q@9", "a@5"),
     ],
 )
 def test_what_is_missing_holds_nowhere_yet(program: str, known: list[str], fact: str, first: str) -> None:

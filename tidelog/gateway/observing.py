@@ -25,6 +25,10 @@ class Observers:
         for observer in self._observers:
             observer.told(answers)
 
+    def committing(self) -> None:
+        for observer in self._observers:
+            observer.committing()
+
     def committed(self, seconds: float) -> None:
         for observer in self._observers:
             observer.committed(seconds)
@@ -60,6 +64,9 @@ class TapObserver:
             if self._taps.is_tapped(name):
                 chosen = [answer for answer in answers if not predicates or predicate_of(answer) in predicates]
                 self._taps.pass_on(name, chosen, self._encoder.encode)
+
+    def committing(self) -> None:
+        """Nothing passes here."""
 
     def committed(self, seconds: float) -> None:
         """Nothing passes here."""

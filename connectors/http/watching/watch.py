@@ -67,6 +67,7 @@ class Watch:
         self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
         self._tickets: deque[Ticket] = deque()
+        self._storing: list[Ticket] = []
         self.replace(plan, iso=iso)
 
     def replace(self, plan: Plan, *, iso: bool = False) -> None:
@@ -117,11 +118,17 @@ class Watch:
             self.told_counts[name] = self.told_counts.get(name, 0) + 1
         self.feed.wake()
 
+    def committing(self) -> None:
+        """What was taken by now is going to be stored; what is taken meanwhile is not."""
+        self._storing = [*self._tickets]
+        self._tickets.clear()
+
     def committed(self, seconds: float) -> None:
-        """All that was taken is stored: whoever posted it is told."""
+        """What was taken before is stored: whoever posted it is told."""
         self.commits.observe(seconds)
-        while self._tickets:
-            self._tickets.popleft().stored.set()
+        for ticket in self._storing:
+            ticket.stored.set()
+        self._storing = []
 
     def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
         """A sink can never deliver these answers."""

@@ -308,7 +308,10 @@ class Misses:
             return replace(miss, fails=self._whole(formula, binding, lo, hi).fails)
         view = self._views.of(formula)
         if formula.mode == "always":
-            return self._always(formula.operand, view, binding, lo, hi, anywhere=anywhere)
+            ends = self._windows.ending_in(formula.window, self._windows.start, POS)
+            if ends is None or hi < ends[0]:  # no window ends before the stream starts, whatever holds
+                return self._whole(formula, binding, lo, hi)
+            return self._always(formula.operand, view, binding, max(lo, ends[0]), hi, anywhere=anywhere)
         if formula.mode == "sometime":
             return self._sometime(formula.operand, view, binding, lo, hi, anywhere=anywhere)
         return self._at(formula, atom_of(formula), binding, lo, hi)

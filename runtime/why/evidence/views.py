@@ -49,7 +49,7 @@ class Views:
 
         def seen(lo: int, hi: int) -> Range:
             first, last = windows.window_seen(window, lo, hi)
-            return max(first, start), max(last, start)
+            return max(first, start), last
 
         def seeing(lo: int, hi: int) -> Range:
             return windows.window_seeing(window, lo, hi) or (lo, hi)

@@ -126,6 +126,20 @@ def test_sleepy_programs_answer_the_same(program: Program, facts: list[GroundFac
     check_same(plan, cut(records_of(plan, shuffled), batch), lateness, show(program, shuffled))
 
 
+def test_what_waits_goes_on_with_the_fact_that_wakes() -> None:
+    """The third r completes a run, so the p that waits at a gate of a step without deadlines goes on at once."""
+    text = """timeline integer.
+m(X) :- diamondminus[0,3] p(X), boxminus[0,3] q(X).
+n(X) :- boxminus[0,3] q(X), p(X).
+n(X) :- boxminus[0,2] r(X), p(X).
+"""
+    plan = compile(text)
+    records = [plan.record(name, ("a",), time) for time in range(3) for name in "pr"]
+    assert fed(Session(plan), cut(records, 1)) == [[], [], [], [], [], [plan.record("n", ("a",), 2)], []]
+    for batch in range(1, 7):
+        check_same(plan, cut(records, batch), 0, text)
+
+
 @pytest.mark.parametrize("timeline", ["rational", "integer"])
 @given(data=st.data())
 def test_any_program_answers_the_same(timeline: str, data: st.DataObject) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +27,8 @@ from tidelog.runtime.durable.sink_feeds import OwedFeed
 from tidelog.runtime.journal import delivery_queue as owed
 from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
-from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Told
-from tidelog.runtime.ports.interfaces import AnyAnswer
+from tidelog.runtime.ports.durability import Backlog, Changes, Heading, Kept, Told
+from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Rejected
 
 PROGRAM = """
 timeline integer.
@@ -97,6 +99,75 @@ def test_after_a_crash_at_any_commit_no_answer_is_lost(
         assert sorted(set(found)) == sorted(expected)
         assert len(found) <= 2 * len(expected)  # a sink that does its best may be given some twice, never more
     assert at > 3
+
+
+class SlowDirectory(StateDirectory):
+    """Each commit lasts until something more has been taken, as long as there is more; `facts` are those that are stored."""
+
+    def __init__(self, path: str, most: int) -> None:
+        super().__init__(path)
+        self.most, self.facts = most, 0
+        self.is_writing, self.has_more = threading.Event(), threading.Event()
+
+    def commit(self, changes: Changes) -> Kept:
+        self.has_more.clear()
+        self.is_writing.set()
+        facts = self.facts + sum(block.facts for block in changes.journal)
+        assert facts >= self.most or self.has_more.wait(WAIT)
+        kept = super().commit(changes)
+        self.facts = facts
+        return kept
+
+
+class WhileWriting(MemorySource):
+    """Gives its first fact at once, and each other one while a commit is written."""
+
+    def __init__(self, given: Sequence[Record], store: SlowDirectory) -> None:
+        super().__init__(given, batch_size=1)
+        self._store = store
+        self._is_first = True
+
+    async def receive(self) -> Batch | None:
+        if not self._is_first:
+            await anyio.to_thread.run_sync(self._store.is_writing.wait, WAIT)
+            self._store.is_writing.clear()
+        self._is_first = False
+        return await super().receive()
+
+
+class Counting:
+    """Behind each commit, how many facts are said to be stored, and how many are."""
+
+    def __init__(self, store: SlowDirectory) -> None:
+        self._store = store
+        self._taken = self._storing = 0
+        self.counts: list[tuple[int, int]] = []
+
+    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
+        self._taken += 0 if batch is None else len(batch.records)
+        self._store.has_more.set()
+
+    def told(self, answers: Sequence[AnyAnswer]) -> None:
+        pass
+
+    def committing(self) -> None:
+        self._storing = self._taken
+
+    def committed(self, seconds: float) -> None:
+        self.counts.append((self._storing, self._store.facts))
+
+    def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
+        pass
+
+
+def test_what_is_taken_while_a_commit_is_written_is_not_said_to_be_stored(tmp_path: Path, plan: Plan) -> None:
+    """It is in the next commit: a crash behind this one would lose it."""
+    given = facts(plan, 5)
+    with SlowDirectory(str(tmp_path / "state"), len(given)) as store:
+        observer = Counting(store)
+        go(plan, store, WhileWriting(given, store), MemorySink(), observer=observer)
+    assert all(said == stored for said, stored in observer.counts)
+    assert observer.counts[-1] == (len(given), len(given))
 
 
 class AwaySink(MemorySink):
