@@ -20,7 +20,7 @@ from tidelog.plans.tree.syntax import Daily, PeriodName
 _HOUR = 60 * 60
 _SLACK = 2
 """So many days before a time the days are looked at that may reach it: a clock may lack, or have twice, a day."""
-_LONGEST: dict[str, int] = {"hour": 2 * _HOUR, "day": 2 * DAY, "week": 8 * DAY, "month": 32 * DAY, "year": 367 * DAY}
+_LONGEST: dict[str, int] = {"hour": _HOUR, "day": DAY, "week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}
 LOOKED_AHEAD = 9 * 366 * DAY
 """In so many seconds each date of a year comes, also 29 February around a year 2100 without one."""
 
@@ -52,11 +52,16 @@ class Calendar:
     def longest(self) -> int:
         """No spell is longer, in seconds."""
         if self.each:
-            return _LONGEST[self.each]
+            return _LONGEST[self.each] + self._set_back
         if self.events:
             return self.longest_event
         lengths = ((end - begin) % DAY or DAY for item in self.daily for begin, end in item.times or ((0, DAY),))
-        return max(lengths, default=0) + DAY  # a clock may be set back meanwhile
+        return max(lengths, default=0) + self._set_back
+
+    @property
+    def _set_back(self) -> int:
+        """So many seconds at most the clock may be set back meanwhile: a day, where a place changes sides of the date line."""
+        return 0 if self.zone in ("", "UTC") else _HOUR if self.each == "hour" else DAY
 
     def spells(self, low: int, high: int) -> list[Spell]:
         """The spells that begin at `low … high`, in order."""

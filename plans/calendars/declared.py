@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import cast
 
 from tidelog.plans.calendars.calendar import Calendar, Spell, every, of_events
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError
-from tidelog.plans.tree.syntax import CalendarDeclaration, Period, PeriodName
+from tidelog.plans.tree.syntax import CalendarDeclaration, Period, PeriodName, Program
 
 
 def calendars_of(declarations: Iterable[CalendarDeclaration]) -> dict[str, Calendar]:
@@ -37,3 +38,12 @@ def calendar_named(period: Period, calendars: Mapping[str, Calendar]) -> Calenda
     """The calendar that `per` names: a declared one, or the period of that name, as always with a zone."""
     declared = None if period.zone else calendars.get(period.name)
     return declared or every(cast(PeriodName, period.name), period.zone)
+
+
+def with_events(program: Program, calendars: Iterable[CalendarDeclaration]) -> Program:
+    """A program that was read from text, with the events of its calendars' files as they are known already."""
+    known = {item.predicate: item for item in calendars}
+    statements = (
+        known.get(item.predicate, item) if isinstance(item, CalendarDeclaration) else item for item in program.statements
+    )
+    return replace(program, statements=tuple(statements))

@@ -304,7 +304,8 @@ class Plan:
     lies ahead of the watermark (negative: behind; `POS` where no stream feeds it); `prospects` tell who may sleep, and
     `announcing` are the steps that tell of what goes on holding when it begins and when it ends alone.
     `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
-    (encoded) how far behind the watermark the facts of an input may begin, for those that declare it.
+    (encoded) how far behind the watermark the facts of an input may begin, for those that declare it. `by_calendars` are the
+    steps that rest on calendars, and on no stream.
     """
 
     name: str
@@ -325,6 +326,7 @@ class Plan:
     questions: tuple[Question, ...] = ()
     unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)
+    by_calendars: frozenset[str] = frozenset()
 
     @property
     def follows_time(self) -> bool:

@@ -132,7 +132,9 @@ class _Maker:
         unfed = [rule for name in self._closure(members) for rule in unfed_rules(self._plan, self.rules.get(name, []))]
         seeded = self._stated & {*members, *reads} | {head_predicate(rule.head) or "" for rule in unfed}
         keys, culprit = common_keys(links) if links else ((), "")
-        keys = tuple(key for key in keys if _is_useful(key, links) and all(is_seedable(rule, key) for rule in unfed))
+        keys = tuple(
+            key for key in keys if _is_useful(key, links) and all(is_seedable(self._plan, rule, key) for rule in unfed)
+        )
         if not reads or is_torn or _misleads(seeded, links, {*constraints, *projects}):
             keys = ()
         if not keys and links:

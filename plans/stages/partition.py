@@ -109,8 +109,9 @@ def _anything(predicate: str, arity: int) -> Atom:
 
 
 def is_fed(plan: Plan, atom: Atom) -> bool:
-    """Whether a stream, or the clock, has a part in what holds."""
-    return atom.predicate != TOP and plan.leads.get(atom.predicate, POS) < POS
+    """Whether a stream, or the clock, has a part in what holds; calendars have none, for everybody knows them."""
+    name = atom.predicate
+    return name != TOP and plan.leads.get(name, POS) < POS and name not in plan.by_calendars
 
 
 def _neighbours(arities: Iterable[str], links: Iterable[Link]) -> dict[str, list[str]]:

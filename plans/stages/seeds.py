@@ -39,11 +39,11 @@ def unfed_rules(plan: Plan, rules: Iterable[Rule]) -> Iterator[Rule]:
     for rule in rules:
         if isinstance(rule.body[0], Visits) or not isinstance(rule.head, Atom) or not is_fed(plan, rule.head):
             continue
-        if not any(is_fed(plan, atom) for atom in _required(rule) if isinstance(atom, Atom)):
+        if not any(is_fed(plan, atom) for atom in _required(plan, rule) if isinstance(atom, Atom)):
             yield rule
 
 
-def _required(rule: Rule) -> list[Atom | Truth]:
+def _required(plan: Plan, rule: Rule) -> list[Atom | Truth]:
     """What must hold at some time for the rule to derive anything: of since and until, the left side if it adds columns."""
     found: list[Formula] = []
     for part in rule.body:
@@ -55,15 +55,17 @@ def _required(rule: Rule) -> list[Atom | Truth]:
             found.append(
                 part.operand if isinstance(part, Unary | Aggregate) else part.atom if isinstance(part, Latest) else part
             )
-    return [replace(part, at=None) if isinstance(part, Atom) else part for part in found if isinstance(part, Atom | Truth)]
+    flat = [replace(part, at=None) if isinstance(part, Atom) else part for part in found if isinstance(part, Atom | Truth)]
+    calendars = {item.predicate for item in plan.normal.calendars}  # at some time each holds
+    return [part for part in flat if not isinstance(part, Atom) or part.predicate not in calendars]
 
 
-def is_seedable(rule: Rule, key: Key) -> bool:
+def is_seedable(plan: Plan, rule: Rule, key: Key) -> bool:
     """Whether what an unfed rule requires tells the key of what it derives: not where the key is a time."""
     if not isinstance(rule.head, Atom) or rule.head.predicate not in key:
         return True
     term = rule.head.arguments[key[rule.head.predicate]]
-    return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in variables(*_required(rule)))
+    return isinstance(term, Constant) or (isinstance(term, Variable) and term.name in variables(*_required(plan, rule)))
 
 
 def seeds_program(plan: Plan, key: Key, timeline: TimelineDeclaration) -> Program | None:
@@ -94,7 +96,7 @@ def seeds_program(plan: Plan, key: Key, timeline: TimelineDeclaration) -> Progra
 def _from_rules(plan: Plan, key: Key, seed: str) -> Iterator[Rule]:
     for rule in unfed_rules(plan, plan.normal.rules):
         if isinstance(rule.head, Atom) and rule.head.predicate in key:
-            yield _timeless(rule, Atom(seed, (rule.head.arguments[key[rule.head.predicate]],)))
+            yield _timeless(plan, rule, Atom(seed, (rule.head.arguments[key[rule.head.predicate]],)))
 
 
 def _from_stated(plan: Plan, key: Key, seed: str) -> Iterator[Rule]:
@@ -115,13 +117,14 @@ def _static_rules(plan: Plan, rules: Sequence[Rule]) -> list[Rule]:
     while waiting:
         name = waiting.pop()
         if name not in known and not is_fed(plan, Atom(name)):
-            own = [_timeless(rule, rule.head) for rule in plan.normal.rules if head_predicate(rule.head) == name]
+            own = [_timeless(plan, rule, rule.head) for rule in plan.normal.rules if head_predicate(rule.head) == name]
             waiting += [read for rule in own for part in rule.body for read in predicates(part)]
             found += own
         known.add(name)
     return found
 
 
-def _timeless(rule: Rule, head: Formula) -> Rule:
+def _timeless(plan: Plan, rule: Rule, head: Formula) -> Rule:
     """The rule for whenever: with what it requires, and its comparisons."""
-    return Rule(head, (*_required(rule), *(part for part in rule.body if isinstance(part, Comparison))))
+    required = _required(plan, rule) or [Truth(True)]
+    return Rule(head, (*required, *(part for part in rule.body if isinstance(part, Comparison))))

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tidelog.plans.analysis.horizons.notation import decode_distance
+from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS, format_time
@@ -39,10 +40,12 @@ from tidelog.plans.stages.partition import Key, extend_key, is_fed, links_of
 from tidelog.plans.stages.question_keys import question_key
 from tidelog.plans.stages.seeds import seeds_program
 from tidelog.plans.stages.splitting import split_rules
+from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import (
     Ask,
     Atom,
     Background,
+    CalendarDeclaration,
     FactStatement,
     Input,
     Output,
@@ -54,7 +57,7 @@ from tidelog.plans.tree.syntax import (
     Window,
 )
 from tidelog.plans.tree.traverse import subformulas
-from tidelog.plans.tree.walk import atoms, head_atom, needed_for, statements_of
+from tidelog.plans.tree.walk import atoms, head_atom, needed_for, periods, statements_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +234,7 @@ class _Builder:
         self._rules = statements_of(plan.program, Rule)
         self._facts = statements_of(plan.program, FactStatement)
         self._backgrounds = statements_of(plan.program, Background)
+        self._calendars = {item.predicate: item for item in statements_of(plan.program, CalendarDeclaration)}
         self._declared = {item.predicate: item for item in statements_of(plan.program, Input)}
         self._arities = {a.predicate: len(a.arguments) for rule in self._rules for a in atoms(rule.head, *rule.body)}
         rational = not plan.timeline.is_integer
@@ -261,9 +265,11 @@ class _Builder:
         statements: list[Statement] = [self._timeline, *inputs]
         statements += [Output(outputs)] if outputs else []
         statements += [item for item in self._backgrounds if item.predicate in stated]
+        calendars = self._calendars_of(rules, mentioned)
+        statements += calendars
         statements += [fact for fact in self._facts if fact.atom.predicate in stated]
         text = format_program(Program((*statements, *rules)))
-        program = parse(text, self._plan.name)
+        program = with_events(parse(text, self._plan.name), calendars)
         plan = self._compiled(program, bool(outputs))
         broadcast = tuple(sorted(name for name in stated if not is_fed(self._plan, Atom(name))))
         self._made.append(self._stage(group, program, plan, outputs, broadcast))
@@ -310,8 +316,14 @@ class _Builder:
     def _is_stated_here(self, name: str, group: Group) -> bool:
         """Whether the program's own facts of a predicate are this stage's, not an earlier one's."""
         stated = any(fact.atom.predicate == name for fact in self._facts)
-        stated = stated or any(item.predicate == name for item in self._backgrounds)
+        stated = stated or any(item.predicate == name for item in self._backgrounds) or name in self._calendars
         return stated and (name in group.predicates or name not in self._source)
+
+    def _calendars_of(self, rules: Sequence[Rule], mentioned: Collection[str]) -> list[CalendarDeclaration]:
+        """The calendars that rules read or count by, with those that these leave out."""
+        named = [*mentioned, *(period.name for period in periods(Program(tuple(rules))))]
+        needed = reachable(named, lambda name: self._calendars[name].excepted if name in self._calendars else ())
+        return [item for name, item in self._calendars.items() if name in needed]
 
     def _inputs_of(self, names: Sequence[str]) -> list[Input]:
         found = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ from tidelog.plans.analysis.horizons.looking_back import own_look_back
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.plan.plan import CalendarShape, DilateShape, ErodeShape, PairShape, PeriodShape, Shape, Step
+from tidelog.plans.tree.reaching import reachable
 
 _DAY = 24 * 60 * 60
 _YEAR = 366 * _DAY
@@ -34,6 +35,23 @@ def with_reach(steps: Mapping[str, Step], facts: Iterable[Record], timeline: Tim
             behind = back + shape.calendar.longest
             found[step.id] = replace(step, shape=replace(shape, ahead=ahead + day, behind=behind, since=since))
     return found
+
+
+def resting_on_calendars(steps: Sequence[Step]) -> frozenset[str]:
+    """The steps that rest on calendars, and on no stream."""
+    own = {step.id for step in steps if isinstance(step.shape, CalendarShape)}
+    readers: dict[str, list[str]] = {step.id: [] for step in steps}
+    for step in steps:
+        for feeder in step.feeders:
+            readers[feeder].append(step.id)
+    streams = [
+        step.id for step in steps if step.id not in own and any(feed.kind not in ("step", "facts") for feed in step.inputs)
+    ]
+    return (
+        frozenset(reachable(own, lambda name: readers[name]) - reachable(streams, lambda name: readers[name]))
+        if own
+        else frozenset()
+    )
 
 
 def encoded_seconds(seconds: int, timeline: Timeline) -> int:
