@@ -16,7 +16,7 @@ from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.reaching import reachable
-from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
+from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, CalendarDeclaration, Latest, Program, Rule
 from tidelog.plans.tree.traverse import subformulas
 from tidelog.plans.tree.walk import atoms, statements_of
 
@@ -36,7 +36,11 @@ def questions_of(
     found = tuple(_question(query, names, resolved, schema, delays, depth) for query in queries)
     wrong: dict[tuple[str, Span], Diagnostic] = {}
     for question in found:
-        for problem in (*_not_asked(question), *(() if _counts(question) else check_time_strata(question))):
+        for problem in (
+            *_not_asked(question),
+            *_calendars_of(question, program),
+            *(() if _counts(question) else check_time_strata(question)),
+        ):
             wrong.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
     return found, tuple(wrong.values())
 
@@ -74,6 +78,17 @@ def _not_asked(question: Question) -> Iterator[Diagnostic]:
             message = f"`ask` does not take `latest`: `{asked}` depends on one"
         help = "declare what you want as an `output`, and run it"
         yield Diagnostic("not-in-ask", message, part.span, help=help)
+
+
+def _calendars_of(question: Question, program: Program) -> Iterator[Diagnostic]:
+    """Calendars hold at infinitely many times, which are not unfolded."""
+    calendars = {item.predicate for item in statements_of(program, CalendarDeclaration)}
+    for rule in question.rules:
+        for atom in atoms(*rule.body):
+            if atom.predicate in calendars:
+                message = f"`ask` does not take calendars: `{format_formula(question.query)}` depends on `{atom.predicate}`"
+                help = "declare what you want as an `output`, and run it; or ask for what holds without the calendar"
+                yield Diagnostic("not-in-ask", message, atom.span, help=help)
 
 
 def _needed(predicate: str, resolved: NormalProgram) -> tuple[Rule, ...]:

@@ -60,7 +60,7 @@ class Calendar:
 
     @property
     def _set_back(self) -> int:
-        """So many seconds at most the clock may be set back meanwhile: a day, where a place changes sides of the date line."""
+        """By so many seconds at most a clock may be set back meanwhile: by a day where a place crosses the date line."""
         return 0 if self.zone in ("", "UTC") else _HOUR if self.each == "hour" else DAY
 
     def spells(self, low: int, high: int) -> list[Spell]:

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 from analysis.test_stages import agree
+from calendars.test_engine_law import with_calendars
+from engine.standing.test_programs import compiled
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from calendars.test_engine_law import with_calendars
 from drawing import drawn
-from engine.standing.test_programs import compiled
 from oracle.calendar_programs import calendar_programs
 from oracle.open_programs import open_streams
 from oracle.programs import Kind

@@ -47,11 +47,12 @@ def resting_on_calendars(steps: Sequence[Step]) -> frozenset[str]:
     streams = [
         step.id for step in steps if step.id not in own and any(feed.kind not in ("step", "facts") for feed in step.inputs)
     ]
-    return (
-        frozenset(reachable(own, lambda name: readers[name]) - reachable(streams, lambda name: readers[name]))
-        if own
-        else frozenset()
-    )
+
+    def following(name: str) -> list[str]:
+        return readers[name]
+
+    on_calendars, on_streams = reachable(own, following), reachable(streams, following)
+    return frozenset(on_calendars - on_streams)
 
 
 def encoded_seconds(seconds: int, timeline: Timeline) -> int:
