@@ -10,6 +10,7 @@ from tidelog.plans.lazy import exports
 if TYPE_CHECKING:
     from tidelog.connectors.files.background import load_facts
     from tidelog.connectors.files.batch_files import BatchLoader
+    from tidelog.connectors.files.calendar_file import load_events
     from tidelog.connectors.formats.csv.decoder import CsvDecoder
     from tidelog.connectors.formats.decoding import Decoder
     from tidelog.connectors.formats.formatting import Encoder
@@ -60,6 +61,7 @@ __all__ = [
     "TextDecoder",
     "TextEncoder",
     "UnixAddress",
+    "load_events",
     "load_facts",
     "open_sink",
     "open_source",
@@ -71,6 +73,7 @@ _HOMES = {
     "transport.addresses": ("TcpAddress", "UnixAddress"),
     "files.background": ("load_facts",),
     "files.batch_files": ("BatchLoader",),
+    "files.calendar_file": ("load_events",),
     "formats.csv.decoder": ("CsvDecoder",),
     "sinks.dead_letters": ("DeadLetterWriter",),
     "formats.decoding": ("Decoder",),

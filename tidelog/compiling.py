@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog import connectors
+from tidelog.plans.calendars.declared import with_events
+from tidelog.plans.calendars.zones import UnknownZoneError
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compiling.compile import DEFAULT_RESOLUTION, compile_program
 from tidelog.plans.data.facts import Record
@@ -20,7 +22,8 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.language.parser import MAX_PROGRAM, NONE, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
-from tidelog.plans.tree.syntax import Ask, Output, Program, Statement, Value
+from tidelog.plans.tree.syntax import Ask, CalendarDeclaration, Output, Program, Statement, Value
+from tidelog.plans.tree.walk import statements_of
 
 if TYPE_CHECKING:
     from tidelog.plans.compiling.batch import BatchPlan
@@ -73,7 +76,7 @@ def compile(
 
 
 def _compile(program: Program, folder: Path, outputs: bool, depth: int | None) -> Plan:
-    plan = compile_program(program, outputs=outputs, depth=depth)
+    plan = compile_program(_with_calendars(program, folder), outputs=outputs, depth=depth)
     plan = replace(plan, facts=(*plan.facts, *_load_background(plan, folder)))
     return replace(plan, unfoldings=_unfold_all(plan))
 
@@ -101,7 +104,7 @@ def compile_batch(
     """
     from tidelog.plans.compiling import batch  # noqa: PLC0415 - a stream, which has to start at once, has no use for it
 
-    plan = batch.compile_batch(_parse(text, name), keep, undeclared)
+    plan = batch.compile_batch(_with_calendars(_parse(text, name), Path(folder)), keep, undeclared)
     return replace(plan, facts=(*plan.facts, *_load_background(plan, Path(folder))))
 
 
@@ -186,6 +189,30 @@ def _unfold_all(plan: Plan) -> tuple[Unfolding, ...]:
     if problems:
         raise ProgramError([*problems.values()], plan.name, plan.program.text)
     return tuple(unfoldings)
+
+
+def _with_calendars(program: Program, folder: Path) -> Program:
+    """The program with the events of its calendars' files; ProgramError for a file that cannot be opened."""
+    read: list[CalendarDeclaration] = []
+    missing: list[Diagnostic] = []
+    for item in statements_of(program, CalendarDeclaration):
+        if not item.path or item.events is not None:
+            continue
+        try:
+            events = connectors.load_events(str(folder / item.path), item.zone)
+        except UnknownZoneError:
+            events = []  # the checks say so
+        except DataError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            message = f"calendar file `{item.path}` cannot be read: {os.strerror(error.__cause__.errno or 0)}"
+            help = "a relative path starts at the program's folder" if folder != Path() else ""
+            missing.append(Diagnostic("calendar-file", message, item.span, help=help))
+            continue
+        read.append(replace(item, events=tuple(events)))
+    if missing:
+        raise ProgramError(missing, program.name, program.text)
+    return with_events(program, read)
 
 
 def _load_background(plan: Plan | BatchPlan, folder: Path) -> list[Record]:

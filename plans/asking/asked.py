@@ -82,7 +82,7 @@ def _not_asked(question: Question) -> Iterator[Diagnostic]:
 
 def _calendars_of(question: Question, program: Program) -> Iterator[Diagnostic]:
     """Calendars hold at infinitely many times, which are not unfolded."""
-    calendars = {item.predicate for item in statements_of(program, CalendarDeclaration)}
+    calendars = {item.predicate for item in statements_of(program, CalendarDeclaration) if not item.path}
     for rule in question.rules:
         for atom in atoms(*rule.body):
             if atom.predicate in calendars:

@@ -49,11 +49,16 @@ class Calendar:
     longest_event: int = 0
 
     @property
+    def is_listed(self) -> bool:
+        """Whether all of its spells are known one by one: those of a file, as many as it has."""
+        return not self.daily and not self.each
+
+    @property
     def longest(self) -> int:
         """No spell is longer, in seconds."""
         if self.each:
             return _LONGEST[self.each] + self._set_back
-        if self.events:
+        if self.is_listed:
             return self.longest_event
         lengths = ((end - begin) % DAY or DAY for item in self.daily for begin, end in item.times or ((0, DAY),))
         return max(lengths, default=0) + self._set_back
@@ -87,7 +92,7 @@ class Calendar:
 
     def _whole(self, low: int, high: int) -> Iterator[Spell]:
         """The spells that may hold at some time of `low … high`, in order, with what is excepted."""
-        if self.events:
+        if self.is_listed:
             begin = bisect_left(self.events, (low - self.longest_event,))
             yield from self.events[begin : bisect_right(self.events, (high + 1,))]
             return

@@ -41,9 +41,14 @@ def calendar_named(period: Period, calendars: Mapping[str, Calendar]) -> Calenda
 
 
 def with_events(program: Program, calendars: Iterable[CalendarDeclaration]) -> Program:
-    """A program that was read from text, with the events of its calendars' files as they are known already."""
-    known = {item.predicate: item for item in calendars}
+    """A program that was read from text, with the events of these calendars' files as they are known already."""
+    known = {item.predicate: item.events for item in calendars if item.path}
+    if not known:
+        return program
     statements = (
-        known.get(item.predicate, item) if isinstance(item, CalendarDeclaration) else item for item in program.statements
+        replace(item, events=known[item.predicate])
+        if isinstance(item, CalendarDeclaration) and item.path and item.predicate in known
+        else item
+        for item in program.statements
     )
     return replace(program, statements=tuple(statements))

@@ -162,7 +162,7 @@ class _BatchCompiler(Compiler):
 
     def _calendars(self) -> dict[str, CalendarShape]:
         found = dict(self.steps)
-        for name in self.calendars.keys() & self.steps.keys():
+        for name in (name for name in self.steps if name in self.calendars and not self.calendars[name].is_listed):
             found[name] = replace(found[name], shape=CalendarShape(on_timeline(self.calendars[name], self.timeline), 0, 0))
         known = with_reach(found, (), self.timeline)
         return {name: step.shape for name, step in known.items() if isinstance(step.shape, CalendarShape)}

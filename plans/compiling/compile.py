@@ -21,7 +21,7 @@ from tidelog.plans.compiling.only_asked import as_warnings, blamed, chooses_outp
 from tidelog.plans.compiling.pieces import tell_in_pieces
 from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema
 from tidelog.plans.data.refining import common_divisor
-from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.normalise import normalise
@@ -196,6 +196,10 @@ class Compiler:
                 self._problem("bad-fact", error, statement.span)
         if TOP in self.arities:
             records.append((TOP, (), NEG, POS))
+        for name, calendar in self.calendars.items():
+            if calendar.is_listed and name in self.arities:
+                listed = on_timeline(calendar, self.timeline).ranges(-LIMIT, LIMIT)
+                records += [(name, row, lo, hi) for row, lo, hi in listed]
         return tuple(records)
 
     def _record(self, statement: FactStatement) -> Record:
@@ -223,7 +227,7 @@ class Compiler:
 
     def _add_predicate(self, predicate: str, rules: list[tuple[Rule, Rule]], reach: int) -> None:
         """The producer of a predicate, with the predicate's name as its id: its only rule, or the union of all."""
-        if predicate in self.calendars:
+        if predicate in self.calendars and not self.calendars[predicate].is_listed:
             self._add_calendar(predicate)
             return
         feeds = self._outer_feeds(predicate)

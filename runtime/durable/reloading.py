@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import Timeline
@@ -14,6 +15,8 @@ from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecEr
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.tree.syntax import CalendarDeclaration, Program
+from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.journal.events import events_behind, tell
 from tidelog.runtime.journal.manifest import Head, fingerprint, what_changed
 from tidelog.runtime.journal.partitions import Parts
@@ -83,7 +86,8 @@ class Reloading:
         depth = now.questions[0].depth if now.questions else None
         only_asks = bool(now.questions) and not now.outputs
         try:
-            plan = compile_program(parse(self._head.text, self._head.program), outputs=not only_asks, depth=depth)
+            program = _with_events_of(parse(self._head.text, self._head.program), now.program)
+            plan = compile_program(program, outputs=not only_asks, depth=depth)
         except ProgramError as error:
             raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error
         plan = replace(plan, facts=(*plan.facts, *self._background(plan)))
@@ -92,10 +96,10 @@ class Reloading:
             return plan, frozenset()
         if self._head.snapshot < self._head.events:
             raise SpecError(
-                f"{self._place}: the background of its program has changed, and it was not stopped in order: "
-                "start it once with the files as they were"
+                f"{self._place}: the background of its program, or a calendar's file, has changed, and it was not stopped "
+                "in order: start it once with the files as they were"
             )
-        return plan, frozenset(item.predicate for item in plan.backgrounds)
+        return plan, frozenset(plan.normal.supplied)
 
     def _background(self, plan: Plan) -> Iterator[Record]:
         """What the files of the background hold, as far as the program now reads them, too."""
@@ -135,6 +139,13 @@ class Reloading:
             forget_answers(stored)
         if last != self._head.events:
             raise SnapshotError(f"{self._place}: its journal ends at event {last} of {self._head.events}")
+
+
+def _with_events_of(before: Program, now: Program) -> Program:
+    """The program before with the events of calendars' files as they are now; of a file that is read no more, with none."""
+    files = {(item.path, item.predicate): item for item in statements_of(now, CalendarDeclaration)}
+    calendars = (item for item in statements_of(before, CalendarDeclaration) if item.path)
+    return with_events(before, (files.get((item.path, item.predicate), replace(item, events=())) for item in calendars))
 
 
 def _unfold(plan: Plan) -> tuple[Unfolding, ...]:

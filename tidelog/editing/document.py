@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from tidelog.compiling import compile
 from tidelog.plans.analysis.horizons.delay import delays
 from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.analysis.horizons.retention import predicate_retention
+from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.checks.check import check_beside
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.timeline import format_time
 from tidelog.plans.diagnostics.errors import NOWHERE, DataError, Diagnostic, ProgramError, TidelogError
 from tidelog.plans.language.parser import parse_what_reads
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.syntax import CalendarDeclaration
+from tidelog.plans.tree.walk import statements_of
 
 
 class Findings:
@@ -65,9 +69,12 @@ def _compile(text: str, folder: Path) -> Plan:
     program, unread = parse_what_reads(text)
     if unread:
         raise ProgramError(check_beside(program, unread), text=text)
-    plan = compile_program(program)
-    missing = [item for item in plan.backgrounds if not os.path.exists(folder / item.path)]
+    calendars = [item for item in statements_of(program, CalendarDeclaration) if item.path]
+    plan = compile_program(with_events(program, (replace(item, events=()) for item in calendars)))
+    files = [("background", item.path, item.span) for item in plan.backgrounds]
+    files += [("calendar", item.path, item.span) for item in calendars]
+    missing = [(kind, path, span) for kind, path, span in files if not os.path.exists(folder / path)]
     if missing:
-        message = "background file `{}` cannot be read: No such file or directory"
-        raise ProgramError([Diagnostic("background-file", message.format(item.path), item.span) for item in missing])
+        message = "{} file `{}` cannot be read: No such file or directory"
+        raise ProgramError([Diagnostic(f"{kind}-file", message.format(kind, path), span) for kind, path, span in missing])
     return plan

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
+from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ProgramError
@@ -16,9 +17,12 @@ from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.needed import Needed, needed_rows
 from tidelog.plans.stages.stages import Stage, StageInput, stages_of
+from tidelog.plans.tree.syntax import CalendarDeclaration
+from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.ports.interfaces import StageMode
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
+_decode_events = msgspec.msgpack.Decoder(dict[str, tuple[tuple[int, int, str], ...]]).decode
 _GROUPS, _GROUP = 32, 16
 """A stream's buckets are in so many groups, or in more, of so many buckets each."""
 _MOST_BUCKETS = 512
@@ -39,7 +43,8 @@ class Job:
     """A run of a program: its text and what it is called, the facts that it begins with, and what the run was told.
 
     A stage with a key has `buckets` sessions, each for the keys that fall into it. `start` and `last` (encoded) are when the
-    stream starts, and its last fact begins, where that is known. `emit` is the form in which answers are told.
+    stream starts, and its last fact begins, where that is known. `emit` is the form in which answers are told, `events` are
+    those of the calendars' files.
     """
 
     program: str
@@ -49,6 +54,7 @@ class Job:
     emit: StageMode = "intervals"
     start: int | None = None
     last: int | None = None
+    events: bytes = b""
 
     @property
     def groups(self) -> int:
@@ -58,12 +64,12 @@ class Job:
     @property
     def plan(self) -> Plan:
         """The program's plan."""
-        return _compiled(self.program, self.name, self.facts)
+        return _compiled(self.program, self.name, self.facts, self.events)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The plan's stages, in order."""
-        return _stages(self.program, self.name, self.facts)
+        return _stages(self.program, self.name, self.facts, self.events)
 
     @property
     def needs_span(self) -> bool:
@@ -102,18 +108,25 @@ def job_of(plan: Plan, buckets: int, *, emit: StageMode = "intervals", start: in
     stages = stages_of(plan)
     if stages.problems:
         raise ProgramError(stages.problems, plan.name, plan.program.text)
-    return Job(format_program(plan.program), plan.name, msgspec.msgpack.encode(plan.facts), buckets, emit, start)
+    read = {item.predicate: item.events for item in statements_of(plan.program, CalendarDeclaration) if item.path}
+    facts, events = msgspec.msgpack.encode(plan.facts), msgspec.msgpack.encode(read)
+    return Job(format_program(plan.program), plan.name, facts, buckets, emit, start, events=events)
 
 
 @lru_cache(maxsize=4)
-def _compiled(program: str, name: str, facts: bytes) -> Plan:
+def _compiled(program: str, name: str, facts: bytes, events: bytes) -> Plan:
     known: Sequence[Record] = _decode_facts(facts)
-    return replace(compile_program(parse(program, name)), facts=tuple(known))
+    parsed = parse(program, name)
+    if events:
+        read = _decode_events(events)
+        calendars = [item for item in statements_of(parsed, CalendarDeclaration) if item.predicate in read]
+        parsed = with_events(parsed, (replace(item, events=read[item.predicate]) for item in calendars))
+    return replace(compile_program(parsed), facts=tuple(known))
 
 
 @lru_cache(maxsize=4)
-def _stages(program: str, name: str, facts: bytes) -> tuple[Stage, ...]:
-    return stages_of(_compiled(program, name, facts)).stages
+def _stages(program: str, name: str, facts: bytes, events: bytes) -> tuple[Stage, ...]:
+    return stages_of(_compiled(program, name, facts, events)).stages
 
 
 def shared(job: Job) -> Mapping[int, str]:
