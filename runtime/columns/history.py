@@ -22,7 +22,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError
 from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.feeds import widths_of
-from tidelog.plans.plan.plan import Feed, Loop, Plan, Step
+from tidelog.plans.plan.plan import CalendarShape, Feed, Loop, Plan, Step
 from tidelog.plans.plan.shapes import lead
 from tidelog.runtime.columns.course import Course, Coverage
 from tidelog.runtime.columns.deploy import build_kernel
@@ -207,6 +207,8 @@ class ColumnCourse(Course):
 
     def _run_step(self, step: Step, port: Callable[[Feed, int], Batch]) -> Batch:
         frontiers = [self.frontier_of(feed) for feed in step.inputs]
+        if isinstance(step.shape, CalendarShape) and self.start is None and self.watermark < POS:
+            frontiers = [NEG for _ in frontiers]  # it begins where the history does
         frontier = min([shift(reached, lead(step.shape, place)) for place, reached in enumerate(frontiers)], default=POS)
         self._reached[step.id] = frontier
         meaning = self._meaning.get(step.id, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidelog.plans.plan.plan import AntiJoinShape, JoinShape, Loop, Plan, Step, UnionShape
+from tidelog.plans.plan.plan import AntiJoinShape, CalendarShape, JoinShape, Loop, PeriodShape, Plan, Step, UnionShape
 
 
 def refused(plan: Plan) -> str | None:
@@ -28,6 +28,9 @@ def begins_row_by_row(plan: Plan) -> str | None:
     reason = refused(plan)
     if reason is not None:
         return reason
+    for step in plan.steps:
+        if isinstance(step.shape, CalendarShape | PeriodShape):
+            return f"`{step.predicate}` goes by a calendar"
     if plan.loops:
         return f"`{plan.step(plan.loops[0].members[0]).predicate}` recurs"
     if plan.questions:
