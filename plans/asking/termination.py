@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.asking.time_edges import TimeEdge, edges_of
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_formula

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.asking.termination import recursions, round_through, show_cycle, way_between
 from tidelog.plans.asking.time_edges import TimeEdge, edges_of
 from tidelog.plans.diagnostics.errors import Diagnostic, Note

@@ -14,6 +14,7 @@ from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     BindShape,
     DilateShape,
     ErodeShape,
@@ -155,6 +156,7 @@ _OPERATORS: Mapping[type[Shape], str] = {
     JoinShape: "join",
     AntiJoinShape: "antijoin",
     LatchShape: "latch",
+    AssignShape: "assign",
     HoldShape: "hold",
     BindShape: "bind",
     MoveShape: "move",
@@ -210,6 +212,8 @@ def _roles(shape: Shape, ports: int) -> list[str]:
             return ["positive", "negated"]
         case LatchShape():
             return ["negated", "since"]
+        case AssignShape():
+            return ["assigned", "none"][:ports]
         case ErodeShape(clipped=True):
             return ["facts", "start"]
         case BindShape():

@@ -93,6 +93,13 @@ class LatchShape:
 
 
 @dataclass(frozen=True, slots=True)
+class AssignShape:
+    """`p(X, V) := M(X, V), not N(X)`: what was assigned last, from behind its time on, until something else is, or N holds."""
+
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class HoldShape:
     """Where a loop closes: coverage beyond the present waits here."""
 
@@ -189,6 +196,7 @@ Shape = (
     | JoinShape
     | AntiJoinShape
     | LatchShape
+    | AssignShape
     | HoldShape
     | ToldShape
     | BindShape
@@ -243,6 +251,9 @@ class Loop:
     `origin_leads[o]` is how far origin o's own frontier lies ahead of the watermark, so that the loop knows the present.
     `holds` are the steps at which what lies in the future waits. `creates_values` are
     those that compute new values in a round that need not move on in time: with them the loop may never come to rest.
+
+    A loop in which something is negated is **clocked**: it goes through time, and `passes` are its members in the order in
+    which they come to know one time, those that feed each other at one time together. Otherwise there are none.
     """
 
     number: int
@@ -253,6 +264,7 @@ class Loop:
     leads: Mapping[str, tuple[int, ...]]
     holds: tuple[str, ...]
     creates_values: tuple[str, ...] = ()
+    passes: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.times.before_start import Before, ranks_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from tidelog.operators.sld.goals.tables import FactTable, tables_of
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.normal.program import NormalProgram

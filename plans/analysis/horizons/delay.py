@@ -13,6 +13,7 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
     DilateShape,
+    AssignShape,
     LatchShape,
     LatestShape,
     MoveShape,
@@ -54,6 +55,8 @@ def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], pr
             why = "behind the watermark, for which an aggregate waits"
         elif any(isinstance(shape, LatestShape) for shape in above):
             why = "behind the watermark, for which `latest` waits"
+        elif any(isinstance(shape, AssignShape) for shape in above):
+            why = "behind the watermark, for which `:=` waits"
         elif any(isinstance(shape, AntiJoinShape | LatchShape) for shape in above):
             why = "behind the watermark, for which `not` waits"
         return OutputDelay(predicate, decode_distance(0, plan.timeline), why)

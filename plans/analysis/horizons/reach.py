@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import (
     AggregateShape,
+    AssignShape,
     AntiJoinShape,
     DilateShape,
     ErodeShape,
@@ -104,7 +105,7 @@ def negated_by(step: Step) -> str | None:
     """The step whose absence a step asks for, if by counting what is there."""
     if isinstance(step.shape, AntiJoinShape) and step.inputs[1].kind == "step":
         return step.inputs[1].name
-    if isinstance(step.shape, AggregateShape | LatestShape) and step.inputs[0].kind == "step":
+    if isinstance(step.shape, AggregateShape | AssignShape | LatestShape) and step.inputs[0].kind == "step":
         return step.inputs[0].name
     return None
 
@@ -113,6 +114,8 @@ def is_endless(shape: Shape) -> bool:
     """Whether an operator looks at all times on one side."""
     if isinstance(shape, LatestShape):
         return shape.size >= POS
+    if isinstance(shape, AssignShape):
+        return True
     return isinstance(shape, DilateShape | ErodeShape | PairShape) and shape.metric.b >= POS
 
 
@@ -135,6 +138,8 @@ def _own_reach(shape: Shape) -> Reach:
         return Reach(back=shape.size + shape.step)
     if isinstance(shape, ThresholdShape):
         return Reach(back=shape.size)
+    if isinstance(shape, AssignShape):
+        return Reach(back=2, past=1)
     if isinstance(shape, LatestShape):
         return Reach(back=0 if is_endless(shape) else shape.size, past=int(is_endless(shape)))
     if not isinstance(shape, DilateShape | ErodeShape | PairShape):

@@ -18,6 +18,7 @@ from tidelog.plans.data.timeline import NEG, POS, format_time
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     BindShape,
     DilateShape,
     ErodeShape,
@@ -157,6 +158,8 @@ class _Lives:
             return "matters at its own time alone"
         rule, last = life.cause.source, self._steps[(life.operators or (life.cause.id,))[0]]
         names = " below ".join(f"`{self._written[name]}`" for name in life.operators)
+        if life.length >= POS and isinstance(last.shape, AssignShape):
+            return f"holds until something else is assigned, in {rule}"
         if life.length >= POS and isinstance(last.shape, PairShape | LatchShape):
             return f"{names} reaches back to it as long as its left side holds, in {rule}"
         if life.length >= POS:
@@ -179,6 +182,8 @@ def looks_back(shape: Shape, port: int) -> int:
         case PairShape("since", metric) if port == 1:
             return min(metric.b, POS)
         case LatchShape() if port == 1:
+            return POS
+        case AssignShape():
             return POS
         case PairShape("until", metric) if port == 1:
             return -metric.a

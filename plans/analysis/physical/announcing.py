@@ -14,6 +14,7 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     Announced,
     AntiJoinShape,
+    AssignShape,
     DilateShape,
     ErodeShape,
     Feed,
@@ -45,14 +46,14 @@ def announcing_steps(
 
 def announces(shape: Shape) -> bool:
     """Whether standing rows begin at this operator: its rows hold as long as something does not come."""
-    return isinstance(shape, AntiJoinShape | LatchShape | LatestShape | AggregateShape)
+    return isinstance(shape, AntiJoinShape | LatchShape | AssignShape | LatestShape | AggregateShape)
 
 
 def _sweeps(shape: Shape) -> bool:
     """Whether a step takes notices only as far as all its ports are known."""
     if isinstance(shape, JoinShape):
         return len(shape.atoms) > 1
-    return isinstance(shape, AntiJoinShape | ErodeShape)
+    return isinstance(shape, AntiJoinShape | AssignShape | ErodeShape)
 
 
 def _only_takes(step: Step) -> bool:
@@ -205,7 +206,7 @@ class _Announcing:
         match step.shape:
             case UnionShape():
                 return True
-            case JoinShape() | AntiJoinShape() | ErodeShape():
+            case JoinShape() | AntiJoinShape() | AssignShape() | ErodeShape():
                 return not _sweeps(step.shape) or self._meets(step)
             case DilateShape(metric):
                 return step.id not in self.irregular and (metric.b < POS or _only_takes(step))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.analysis.recursion.loops import computes
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import DilateShape, ErodeShape, PairShape, Shape, Step, SteppedShape, ThresholdShape

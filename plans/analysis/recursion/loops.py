@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from tidelog.plans.analysis.horizons.memory import binds_value
-from tidelog.plans.analysis.recursion.components import back_edges, components
+from tidelog.plans.tree.components import back_edges, components
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.plan.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step

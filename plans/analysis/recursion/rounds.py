@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.analysis.recursion.ends import Ending, ending_of, looks_back
 from tidelog.plans.analysis.recursion.strata import by_level
 from tidelog.plans.plan.plan import Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.names import predicates
 from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Negation
@@ -48,7 +48,7 @@ def _reads(normal: NormalProgram) -> dict[str, dict[str, bool]]:
             for name in predicates(part):
                 reads.setdefault(name, {})
                 known = reads.setdefault(head, {})
-                known[name] = known.get(name, False) or _waits(part)
+                known[name] = known.get(name, False) or rule.assigns == "kept" or _waits(part)
     return reads
 
 
