@@ -113,15 +113,16 @@ class Compiler:
         if self.problems:
             raise ProgramError(self.problems)
         steps, loops, leads = LoopFinder(list(self.steps.values()), self._span_of, self.normal.origins).arrange()
+        clocked = {loop.number for loop in loops if loop.order}
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
-        announcing, taking = announcing_steps(steps, watched, leads, prospects)
+        announcing, taking = announcing_steps(steps, watched, leads, prospects, clocked)
         fused = fuse(steps, announcing, watched, self.normal.rules, self.timeline.touch)
         if fused != steps:
             steps = fused
-            announcing, taking = announcing_steps(steps, watched, leads, prospects)
+            announcing, taking = announcing_steps(steps, watched, leads, prospects, clocked)
         steps = pass_on(steps, watched, announcing)
         steps, leads = tell_in_pieces(steps, announcing, taking, leads)
         return Plan(

@@ -252,8 +252,8 @@ class Loop:
     `holds` are the steps at which what lies in the future waits. `creates_values` are
     those that compute new values in a round that need not move on in time: with them the loop may never come to rest.
 
-    A loop in which something is negated is **clocked**: it goes through time, and `passes` are its members in the order in
-    which they come to know one time, those that feed each other at one time together. Otherwise there are none.
+    A loop in which something is negated is **clocked**: it goes through time, and `order` has its members as they come to
+    know one time one after another, those that feed each other at one time together. Otherwise it is empty.
     """
 
     number: int
@@ -264,7 +264,7 @@ class Loop:
     leads: Mapping[str, tuple[int, ...]]
     holds: tuple[str, ...]
     creates_values: tuple[str, ...] = ()
-    passes: tuple[tuple[str, ...], ...] = ()
+    order: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

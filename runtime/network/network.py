@@ -23,10 +23,12 @@ from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
+from tidelog.plans.plan.plan import Feed, Loop, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
+from tidelog.runtime.network.clock import Clock
+from tidelog.runtime.network.clocked_unit import ClockedUnit
 from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
@@ -67,7 +69,7 @@ class Network:
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
 
     def _build(self, plan: Plan) -> None:
-        loops: dict[int, LoopUnit] = {}
+        loops: dict[int, Unit] = {}
         for step in plan.steps:
             unit: Unit
             if step.loop is None:
@@ -77,7 +79,7 @@ class Network:
                 continue
             else:
                 loop = plan.loops[step.loop]
-                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet, loop)
+                unit = loops[step.loop] = self._loop_unit(loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
         steps: dict[int, list[str]] = {}
@@ -87,6 +89,12 @@ class Network:
             self._place(unit, steps[unit.index])
         for name, unit in reversed(self._unit_of.items()):
             self._line_up(name, unit)
+
+    def _loop_unit(self, loop: Loop) -> Unit:
+        control = self.graph.controls[loop.number]
+        if isinstance(control, Clock):
+            return ClockedUnit(len(self._units), self.graph, self._outlet, loop, control)
+        return LoopUnit(len(self._units), self.graph, self._outlet, loop)
 
     def _line_up(self, name: str, unit: Unit) -> None:
         """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""

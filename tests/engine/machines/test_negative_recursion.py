@@ -1,0 +1,27 @@
+"""Rules that depend on their own negation at earlier times: the answers are those of the model that justifies itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.machines.comparing import answers_of, compiled, differing, is_clocked, model_of, until_of
+from hypothesis import assume, event
+from oracle.agreement import runs_of
+from oracle.negative_programs import constant_programs, negative_programs
+from oracle.programs import streams
+from tidelog.plans.language.printing import format_program
+
+
+@given(data=st.data())
+def test_answers_are_the_models(data: st.DataObject) -> None:
+    """In batches of any size."""
+    program = data.draw(negative_programs())
+    plan = compiled(program)
+    assume(is_clocked(plan))
+    facts = data.draw(streams(program, size=8, last=8))
+    found, has_ended = answers_of(plan, facts, batch=data.draw(st.integers(1, 9)))
+    event(f"ended: {has_ended}")
+    shown = format_program(program) + "\n" + "\n".join(map(str, facts))
+    assert not differing(model_of(program, facts), plan, runs_of(found), until_of(facts, has_ended)), shown
