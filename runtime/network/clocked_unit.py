@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tidelog.operators.loops.open_loop import EndlessError
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Loop
 from tidelog.runtime.network.clock import Clock, Told
@@ -17,11 +18,12 @@ from tidelog.runtime.network.units import Reach, Unit
 class ClockedUnit(Unit):
     """The steps of a clocked loop: what comes waits until its time has come."""
 
-    __slots__ = ("_clock", "_entries", "_least")
+    __slots__ = ("_clock", "_entries", "_least", "_shown")
 
     def __init__(self, index: int, graph: Graph, outlet: Outlet, loop: Loop, clock: Clock) -> None:
         super().__init__(index, graph, outlet)
         self._clock = clock
+        self._shown = NEG  # all is told up to here
         self._entries = [(step, port, graph.steps[step].inputs[port]) for step, port in loop.entries]
         self._least = min(self._lead(feed) for _, _, feed in self._entries)
 
@@ -41,15 +43,27 @@ class ClockedUnit(Unit):
         for step, port, feed in self._entries:
             ahead = self._known.get(feed)
             clock.reach(step, port, reach(feed) if ahead is None or watermark is None else watermark + ahead)
-        self._send_all(self._run(clock.go_on()))
+        for told in self._run(clock.go_on()):
+            self._shown = clock.known
+            self.send(*told)
         if clock.frontier() >= POS and not clock.unfinished and clock.known < POS:
-            told = list(self._run(clock.follow()))
-            if not clock.unfinished:  # else it has no end, and none of it is told
-                self._send_all(told)
+            self._follow()
+        self._shown = clock.known
 
-    def _send_all(self, told: Iterable[Told]) -> None:
-        for name, facts, notices in told:
-            self.send(name, facts, notices)
+    def _follow(self) -> None:
+        """What follows behind the stream's end is told once it is known that it comes to an end; else what stands ends."""
+        clock, graph = self._clock, self._graph
+        standing = {name: graph.standing_rows(name) for name in clock.loop.members}
+        withheld = [(clock.known, told) for told in self._run(clock.follow())]
+        if clock.unfinished:
+            self._shown = clock.known
+            for name, rows in standing.items():
+                if rows:
+                    self.send(name, [], Notices((), [(row, since, clock.known) for row, since in rows]))
+            return
+        for known, told in withheld:
+            self._shown = known
+            self.send(*told)
 
     def _run(self, told: Iterable[Told]) -> Iterable[Told]:
         """What follows, with who has failed, and who makes more than there is room for."""
@@ -75,7 +89,11 @@ class ClockedUnit(Unit):
                 counts[feed.name] += facts
 
     def frontier(self, step: str) -> int:
-        return self._clock.known
+        return self._shown
+
+    def restore_frontiers(self) -> None:
+        """The clock has been restored."""
+        self._shown = self._clock.known
 
     def deadline(self) -> int:
         due = self._clock.due()

@@ -492,7 +492,7 @@ class Network:
         self._version += 1
         self._deadlines.clear()
         for unit in self._units:
-            if isinstance(unit, LoopUnit):
+            if isinstance(unit, ClockedUnit | LoopUnit):
                 unit.restore_frontiers()
         for unit in self._units:
             unit.due = POS
