@@ -23,7 +23,7 @@ from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.times.sustain import sustain
 from tidelog.plans.plan.plan import BindShape, MoveShape, Step, TupleShape
-from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.dependencies import circles, dependencies
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import Ask, Background, Field, Program, Rule
@@ -117,7 +117,7 @@ def compile_batch(
 def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fraction], undeclared: Fraction) -> BatchPlan:
     rules = [statement for statement in program.statements if isinstance(statement, Rule)]
     heads = tuple(dict.fromkeys(name for rule in rules if (name := head_predicate(rule.head)) is not None))
-    wanted = tuple(name for name in heads if not is_of_machine(name)) if keep is None else keep
+    wanted = heads if keep is None else keep
     warnings = tuple(item for item in require(program, wanted) if item.code not in _OF_STREAMS)
     try:
         normal = replace(normalise(program, wanted, without=(sustain,)), outputs=wanted)  # data may hold any predicate
@@ -136,7 +136,9 @@ class _BatchCompiler(Compiler):
         if self.problems:
             raise ProgramError(self.problems)
         text = [name for name in self.steps if name in self.arities and name not in self.normal.origins]
-        planner = RoundPlanner(self.steps.values(), text, self.normal.constraints)
+        found = circles(dependencies(self.normal.rules, is_integer=self.timeline.is_integer))
+        clocked = frozenset(name for circle in found for name in circle.members)
+        planner = RoundPlanner(self.steps.values(), text, self.normal.constraints, clocked)
         return BatchPlan(
             name=self.program.name,
             timeline=self.timeline,

@@ -40,6 +40,7 @@ from tidelog.plans.tree.syntax import (
     Unary,
     Visits,
 )
+from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.traverse import subformulas
 
 DEFAULT_RESOLUTION = Fraction(1, 1_000_000)
@@ -153,7 +154,7 @@ class Compiler:
         named = self._named_outputs({*self.arities} if open_to_all else ())
         predicates = {}
         for name, arity in self.arities.items():
-            if name in self.normal.origins or name in self.normal.constraints or name == TOP:
+            if name in self.normal.origins or name in self.normal.constraints or name == TOP or is_of_machine(name):
                 continue
             fields: tuple[Field, ...] = named.get(name) or declared.get(name, ())
             predicates[name] = PredicateSchema(
@@ -161,7 +162,7 @@ class Compiler:
                 arity=arity,
                 fields=tuple(item.name for item in fields),
                 types=tuple(item.type for item in fields),
-                accepts_input=open_to_all or name in self.normal.inputs,
+                accepts_input=(open_to_all or name in self.normal.inputs) and name not in self.normal.split,
                 is_named=name in named,
             )
         others = {name: False for name in _arities(begin(self.program)) if name not in predicates} if declared else None

@@ -58,6 +58,8 @@ class NormalProgram:
     """The predicates whose rules `prune` keeps, besides the constraints'."""
     constraints: Mapping[str, Rule] = field(default_factory=dict)
     """Each fresh predicate that stands for `bottom`, and the rule that it came from. Where it holds, there is no model."""
+    split: tuple[str, ...] = ()
+    """The predicates that were split by constants: they have no other facts than what rules derive."""
     origins: Mapping[str, Rule] = field(default_factory=dict)
     """Each fresh predicate, the constraints' included, and the rule that it came from."""
 
@@ -112,7 +114,7 @@ def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
     if normal.outputs:
         statements.append(Output(normal.outputs))
     statements += [*normal.backgrounds, *normal.asked, *normal.facts]
-    statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span, rule.assigns) for rule in normal.rules]
+    statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span, "" if rule.assigns == "holds" else rule.assigns) for rule in normal.rules]
     for predicate, source in normal.constraints.items():
         heads = [rule.head for rule in normal.rules if isinstance(rule.head, Atom) and rule.head.predicate == predicate]
         statements += [Rule(Truth(False), (head,), source.span) for head in heads[:1]]

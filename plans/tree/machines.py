@@ -118,7 +118,7 @@ def _told(name: str, rules: Sequence[Rule]) -> Iterator[Rule]:
 
 
 def keeping(rule: Rule, derived: Collection[str | None]) -> Rule | None:
-    """The rule that stands for all that tell what is assigned, in place of the first of them; None in place of the others."""
+    """The rule that an operator of its own computes, in place of the one that tells what holds; None for any other."""
     if not isinstance(rule.body[0], Binary) or not isinstance(assigned := rule.body[0].right, Atom):
         return None
     none = Atom(machine_of(assigned.predicate) + _NONE, assigned.arguments[:-1], span=assigned.span)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import taken_names
 from tidelog.plans.tree.dependencies import Values, split_by_constants
-from tidelog.plans.tree.names import FreshNames
+from tidelog.plans.tree.names import FreshNames, head_predicate
 from tidelog.plans.tree.syntax import Rule
 
 
@@ -37,5 +37,6 @@ def split_constants(program: NormalProgram) -> NormalProgram:
         program,
         rules=tuple(rule for rule, _ in made),
         sources=tuple(source_of[id(origin)] for _, origin in made),
+        split=tuple(dict.fromkeys(head_predicate(origin.head) or "" for rule, origin in made if rule.head != origin.head)),
         origins={**program.origins, **fresh.made},
     )
