@@ -74,7 +74,9 @@ class Assigned(Sweeping):
             if after is None or after.keys() == before.keys():
                 continue
             if self._is_circular and self._is_gap():
-                raise ValueError("it is assigned over a stretch of time, in which it would change: only points can switch it")
+                raise ValueError(
+                    "it is assigned over a stretch of time, in which it would change: only points can switch it"
+                )
             for row in before:
                 if row not in after:
                     self.lose(row, held)

@@ -25,6 +25,7 @@ from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.plan.plan import BindShape, DilateShape, Feed, Plan, Shape, Step, TupleShape, UnionShape
 from tidelog.plans.plan.shapes import TOP, names_read, shape_of
+from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
@@ -40,7 +41,6 @@ from tidelog.plans.tree.syntax import (
     Unary,
     Visits,
 )
-from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.traverse import subformulas
 
 DEFAULT_RESOLUTION = Fraction(1, 1_000_000)

@@ -375,9 +375,7 @@ def _resolution(given: tuple[Fraction, str, Span], program_unit: Fraction | None
     return time * UNIT_SECONDS[unit] / program_unit
 
 
-def _assignment(
-    key: syntax.Formula, value: syntax.Expression, body: tuple[syntax.Formula, ...], span: Span
-) -> syntax.Rule:
+def _assignment(key: syntax.Formula, value: syntax.Expression, body: tuple[syntax.Formula, ...], span: Span) -> syntax.Rule:
     """`mode(M) := running :- start(M)`: left an atom, right one value."""
     if not isinstance(key, syntax.Atom) or key.at is not None:
         help = "write what is assigned to as an atom: `mode(M) := running :- start(M)`"

@@ -42,7 +42,18 @@ from tidelog.plans.tree.syntax import (
 
 Form = Literal[
     "assign",
-    "dilate", "erode", "since", "join", "antijoin", "stepped", "latest", "aggregate", "threshold", "tuple", "bind", "move"
+    "dilate",
+    "erode",
+    "since",
+    "join",
+    "antijoin",
+    "stepped",
+    "latest",
+    "aggregate",
+    "threshold",
+    "tuple",
+    "bind",
+    "move",
 ]
 
 

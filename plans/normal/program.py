@@ -114,7 +114,10 @@ def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
     if normal.outputs:
         statements.append(Output(normal.outputs))
     statements += [*normal.backgrounds, *normal.asked, *normal.facts]
-    statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span, "" if rule.assigns == "holds" else rule.assigns) for rule in normal.rules]
+    statements += [
+        Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span, "" if rule.assigns == "holds" else rule.assigns)
+        for rule in normal.rules
+    ]
     for predicate, source in normal.constraints.items():
         heads = [rule.head for rule in normal.rules if isinstance(rule.head, Atom) and rule.head.predicate == predicate]
         statements += [Rule(Truth(False), (head,), source.span) for head in heads[:1]]

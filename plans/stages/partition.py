@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidelog.plans.tree.components import components
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.syntax import Aggregate, Atom, Constant, Formula, Latest, Rule, Variable, Visits, Wildcard
 from tidelog.plans.tree.walk import atoms

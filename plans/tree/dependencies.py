@@ -34,6 +34,7 @@ from tidelog.plans.tree.traverse import children, rebuild
 Side = Literal["now", "back", "ahead", "any"]
 """Where in time what is read lies: perhaps now, but never later; strictly before; perhaps later; or wherever facts say."""
 
+
 @dataclass(frozen=True, slots=True)
 class Dependency:
     """A head, and an atom of its rule's body.

@@ -90,9 +90,7 @@ class Clock:
         self.unfinished = False
         self._reached = dict.fromkeys(loop.entries, NEG)
         self._number = {name: number for number, part in enumerate(parts) for name in part.members}
-        readers = {
-            name: [(self._number[reader], (reader, port)) for reader, port in read] for name, read in inner.items()
-        }
+        readers = {name: [(self._number[reader], (reader, port)) for reader, port in read] for name, read in inner.items()}
         self._inner = {  # what feeds each other at one time does so within a part
             name: [(number, entry) for number, entry in read if entry in parts[number].ports]
             for name, read in readers.items()

@@ -316,7 +316,9 @@ class Graph:
         return {
             "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
             "loops": [
-                control.snapshot() if isinstance(control, Clock) else {**control.snapshot(), "open": loop and loop.snapshot()}
+                control.snapshot()
+                if isinstance(control, Clock)
+                else {**control.snapshot(), "open": loop and loop.snapshot()}
                 for control in self.controls
                 for loop in (self.open_loops.get(control.loop.number),)
             ],

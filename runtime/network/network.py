@@ -26,9 +26,9 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Loop, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
-from tidelog.runtime.network.graph import Graph, Hear, Message, Port
 from tidelog.runtime.network.clock import Clock
 from tidelog.runtime.network.clocked_unit import ClockedUnit
+from tidelog.runtime.network.graph import Graph, Hear, Message, Port
 from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers

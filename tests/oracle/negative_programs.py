@@ -67,7 +67,9 @@ def _part(draw: st.DrawFn, scene: _Scene, depth: int = 2) -> Formula:
 
 @st.composite
 def _rule(draw: st.DrawFn, head: str, scene: _Scene) -> Rule:
-    guard = draw(st.sampled_from((_atom("p"), _atom("q"), Unary("diamondminus", Interval(Fraction(0), Fraction(3)), _atom("p")))))
+    guard = draw(
+        st.sampled_from((_atom("p"), _atom("q"), Unary("diamondminus", Interval(Fraction(0), Fraction(3)), _atom("p"))))
+    )
     body: list[Formula] = [guard]
     for _ in range(draw(st.integers(0, 2))):
         part = draw(_part(scene))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -334,6 +334,19 @@ def is_ahead(formula: Formula) -> bool:
     is_own = isinstance(formula, Unary | Binary) and formula.operator in AHEAD
     is_own = is_own or (isinstance(formula, Atom) and formula.at is not None)
     return is_own or any(map(is_ahead, children(formula)))
+
+
+def asks_for_absence(formula: Formula) -> bool:
+    """Whether a formula follows from what does not hold, too."""
+    is_threshold = isinstance(formula, Aggregate) and formula.threshold is not None
+    return isinstance(formula, Negation | Aggregate | Latest) and not is_threshold
+
+
+def denies(formula: Formula, names: Container[str]) -> bool:
+    """Whether a formula asks for the absence of some predicates."""
+    if asks_for_absence(formula):
+        return any(name in names for name in predicates_in([formula]))
+    return any(denies(part, names) for part in children(formula))
 
 
 def components(rules: Sequence[Rule]) -> Iterator[list[Rule]]:

@@ -12,8 +12,8 @@ from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
-    DilateShape,
     AssignShape,
+    DilateShape,
     LatchShape,
     LatestShape,
     MoveShape,

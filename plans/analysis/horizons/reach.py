@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import (
     AggregateShape,
-    AssignShape,
     AntiJoinShape,
+    AssignShape,
     DilateShape,
     ErodeShape,
     LatestShape,

@@ -205,9 +205,7 @@ class _Announcing:
 
     def _comes_with(self, step: Step, port: int) -> bool:
         """Whether a port of a clocked loop takes notices."""
-        return self._feeds(step, port) and not (
-            self._is_entry(step, port) and step.inputs[port].name in self.irregular
-        )
+        return self._feeds(step, port) and not (self._is_entry(step, port) and step.inputs[port].name in self.irregular)
 
     def _ports(self, members: Sequence[Step]) -> list[tuple[Step, int]]:
         return [(step, port) for step in members for port in range(len(step.inputs))]

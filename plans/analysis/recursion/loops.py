@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tidelog.plans.analysis.horizons.memory import binds_value
-from tidelog.plans.tree.components import back_edges, components
+from tidelog.plans.analysis.recursion.clocked import asks_for_absence, order_of
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.analysis.recursion.clocked import asks_for_absence, order_of
 from tidelog.plans.plan.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step, UnionShape
 from tidelog.plans.plan.shapes import lead, lead_of_feed, moves_in_time
+from tidelog.plans.tree.components import back_edges, components
 from tidelog.plans.tree.syntax import Variable
 
 

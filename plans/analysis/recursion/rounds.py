@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from tidelog.plans.tree.components import components
 from tidelog.plans.analysis.recursion.ends import Ending, ending_of, looks_back
 from tidelog.plans.analysis.recursion.strata import by_level
 from tidelog.plans.plan.plan import Step
+from tidelog.plans.tree.components import components
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +121,17 @@ class RoundPlanner:
         )
 
     def _behind(self, ends: Iterable[str]) -> tuple[str, ...]:
-        """Some steps and all that feed them within a round, each behind what feeds it."""
+        """Some steps and all that feed them within a round, each behind what feeds it, unless they go round."""
         done: dict[str, None] = {}
+        begun: set[str] = set()
         work = [(name, False) for name in reversed(list(ends))]
         while work:
             name, is_fed = work.pop()
-            if name in done:
-                continue
             if is_fed:
                 done[name] = None
+            if name in begun:
                 continue
+            begun.add(name)
             work.append((name, True))
             work += [(source, False) for source in self._steps[name].feeders if source not in self._text]
         return tuple(done)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tidelog.plans.tree.components import components
 from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.names import predicates
 from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Negation
 
@@ -30,12 +30,12 @@ def by_level(levels: Mapping[str, int]) -> Strata:
 def levels_of(normal: NormalProgram) -> dict[str, int]:
     """How far above the ground each predicate that rules mention stands, fresh ones too: so many negations, at most.
 
-    What depends on its own negation, at earlier times, is finished as a whole: it waits for all that it reads, and what reads it
-    waits for it.
+    What depends on its own negation, at earlier times or by constants, is finished as a whole: it waits for all that it reads,
+    and what reads it waits for it.
     """
     reads = _reads(normal)
     level: dict[str, int] = {}
-    whole: set[str] = set()
+    whole = set(normal.split)
     for members in components(_feeds(reads)):
         if any(negated and name in members for member in members for name, negated in reads[member].items()):
             whole.update(members)

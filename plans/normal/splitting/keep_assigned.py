@@ -24,4 +24,6 @@ def keep_assigned(program: NormalProgram) -> NormalProgram:
     if not any(rule.assigns for rule in program.rules):
         return program
     derived = {head_predicate(rule.head) for rule in program.rules}
-    return replace(program, rules=tuple(rule.assigns == "holds" and keeping(rule, derived) or rule for rule in program.rules))
+    return replace(
+        program, rules=tuple((rule.assigns == "holds" and keeping(rule, derived)) or rule for rule in program.rules)
+    )

@@ -113,4 +113,3 @@ def _interval(low: Time, high: Time) -> Interval:
 
 def _moved(interval: Interval, by: Time) -> Interval:
     return replace(interval, low=interval.low - by, high=interval.high - by)
-

@@ -8,7 +8,7 @@ from math import floor
 
 from hypothesis import assume
 
-from oracle.agreement import Runs, records_of, runs_of
+from oracle.agreement import Runs, records_of
 from oracle.evaluate import GroundFact, Model
 from oracle.stable import stable_model
 from tidelog import Session
@@ -91,5 +91,3 @@ def until_of(facts: Sequence[GroundFact], has_ended: bool) -> Fraction | None:
     if has_ended:
         return None
     return max((when.low for _, _, when in facts if isinstance(when.low, Fraction)), default=Fraction(0))
-
-
