@@ -154,7 +154,9 @@ class Compiler:
         named = self._named_outputs({*self.arities} if open_to_all else ())
         predicates = {}
         for name, arity in self.arities.items():
-            if name in self.normal.origins or name in self.normal.constraints or name == TOP or is_of_machine(name):
+            if name in self.normal.origins or name in self.normal.constraints or name == TOP:
+                continue
+            if is_of_machine(name) and name not in self.normal.inputs:
                 continue
             fields: tuple[Field, ...] = named.get(name) or declared.get(name, ())
             predicates[name] = PredicateSchema(

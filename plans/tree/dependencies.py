@@ -39,7 +39,7 @@ Side = Literal["now", "back", "ahead", "any"]
 class Dependency:
     """A head, and an atom of its rule's body.
 
-    It is negated if it stands below a `not`, an aggregate or a `latest`.
+    It is negated if it stands below a `not`, an aggregate or a `latest`, or is what is kept until another comes.
     """
 
     head: Atom
@@ -76,7 +76,7 @@ class _Reader:
         if head.at is not None:
             side = "any"
         for part in mark_thresholds(rule).body:
-            for atom, is_negated, where in self._parts(part, False, side):
+            for atom, is_negated, where in self._parts(part, rule.assigns == "kept", side):
                 yield Dependency(head, atom, is_negated, where)
 
     def _start(self, rule: Rule) -> Side:
