@@ -68,7 +68,7 @@ def _looks_elsewhere(circle: Circle, odd: Dependency) -> Diagnostic:
     where = "at later times" if odd.side == "ahead" else "at times that facts tell"
     message = f"`{odd.head.predicate}` depends on its own negation, and reads `{odd.atom.predicate}` {where}"
     notes = () if place is odd else (Note(place.atom.span, "negated here"),)
-    help = "let every rule of a recursion with `not` look back alone, by `diamondminus`, `boxminus`, `since` or a window `in [n]`"
+    help = "let a recursion with `not` look back alone, by `diamondminus`, `boxminus`, `since` or a window `in [n]`"
     return Diagnostic("unstratified", message, odd.atom.span, "read in its own recursion", notes, help=help)
 
 

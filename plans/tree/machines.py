@@ -117,12 +117,15 @@ def _told(name: str, rules: Sequence[Rule]) -> Iterator[Rule]:
         yield Rule(ended, (held, Atom(name + _NONE, keys, span=first.span)), span, "holds")
 
 
-def keeping(rule: Rule, derived: Collection[str | None]) -> Rule | None:
-    """The rule that an operator of its own computes, in place of the one that tells what holds; None for any other."""
+def keeping(rule: Rule, read: Collection[str]) -> Rule | None:
+    """The rule that an operator of its own computes, in place of the one that tells what holds; None for any other.
+
+    `read` are the predicates that rules read: that which takes values away is read by the rule for what ends them.
+    """
     if not isinstance(rule.body[0], Binary) or not isinstance(assigned := rule.body[0].right, Atom):
         return None
     none = Atom(machine_of(assigned.predicate) + _NONE, assigned.arguments[:-1], span=assigned.span)
-    body = (assigned, Negation(none)) if none.predicate in derived else (assigned,)
+    body = (assigned, Negation(none)) if none.predicate in read else (assigned,)
     return replace(rule, body=body, assigns="kept")
 
 

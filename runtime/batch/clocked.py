@@ -11,6 +11,7 @@ from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.machines import machine_of
 from tidelog.plans.tree.syntax import Output, Program, Rule, TimelineDeclaration
 from tidelog.plans.tree.walk import head_atom
 from tidelog.runtime.batch.interpretation import Interpretation
@@ -49,8 +50,9 @@ def _plan(plan: BatchPlan, names: frozenset[str]) -> Plan:
 
 
 def _derives(rule: Rule, names: frozenset[str]) -> bool:
+    """Whether a rule derives one of these predicates, or tells by what it ends."""
     head = head_atom(rule)
-    return head is not None and head.predicate in names
+    return head is not None and (head.predicate in names or (rule.assigns == "holds" and machine_of(head.predicate) in names))
 
 
 def _answers(plan: Plan, facts: dict[str, list[Fact]], known: Interpretation, until: int) -> Iterable[Record]:

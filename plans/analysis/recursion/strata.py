@@ -30,8 +30,8 @@ def by_level(levels: Mapping[str, int]) -> Strata:
 def levels_of(normal: NormalProgram) -> dict[str, int]:
     """How far above the ground each predicate that rules mention stands, fresh ones too: so many negations, at most.
 
-    What depends on its own negation, at earlier times or by constants, is finished as a whole: it waits for all that it reads,
-    and what reads it waits for it.
+    What depends on its own negation, at earlier times or by constants, is finished as a whole: it waits for all that it
+    reads, and what reads it waits for it.
     """
     reads = _reads(normal)
     level: dict[str, int] = {}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.machines import keeping
-from tidelog.plans.tree.names import head_predicate
+from tidelog.plans.tree.names import predicates
 
 
 def keep_assigned(program: NormalProgram) -> NormalProgram:
@@ -23,7 +23,7 @@ def keep_assigned(program: NormalProgram) -> NormalProgram:
     """
     if not any(rule.assigns for rule in program.rules):
         return program
-    derived = {head_predicate(rule.head) for rule in program.rules}
+    read = {name for rule in program.rules for part in rule.body for name in predicates(part)}
     return replace(
-        program, rules=tuple((rule.assigns == "holds" and keeping(rule, derived)) or rule for rule in program.rules)
+        program, rules=tuple((rule.assigns == "holds" and keeping(rule, read)) or rule for rule in program.rules)
     )
