@@ -15,8 +15,9 @@ class Assigned(Sweeping):
 
     Intervals: a row of M that holds at a time holds of p from right behind that time, up to the next time at which M holds
     for the same X and another V, or N for X; at that time it still does. Port 0 is M, the last column of which is the value,
-    port 1 is N, if there is one; rows of M that hold at one time all hold behind it. On rationals nothing lies between the times
-    of a gap and those behind them there, so what M has throughout a gap counts at once; where M depends on p (`is_circular`)
+    port 1 is N, if there is one; rows of M that hold at one time all hold behind it. On rationals nothing lies between
+    the times of a gap and those behind them there, so what M has throughout a gap counts at once; where M depends on p
+    (`is_circular`)
     p would change in the midst of it, which is a ValueError. What follows stands. State, beyond that of `Sweeping`: what is
     assigned now, and what holds, by key. Final: as far as all ports.
 
@@ -74,9 +75,7 @@ class Assigned(Sweeping):
             if after is None or after.keys() == before.keys():
                 continue
             if self._is_circular and self._is_gap():
-                raise ValueError(
-                    "it would change at no first time: on `timeline rational` it switches at points alone"
-                )
+                raise ValueError("it would change at no first time: on `timeline rational` it switches at points alone")
             for row in before:
                 if row not in after:
                     self.lose(row, held)

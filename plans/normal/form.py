@@ -57,7 +57,7 @@ Form = Literal[
 ]
 
 
-def form_of(rule: Rule) -> Form | None:
+def form_of(rule: Rule) -> Form | None:  # noqa: PLR0911 - one for each form
     """Which operator computes a rule; None if it is not in normal form."""
     if not isinstance(rule.head, Atom) or any(isinstance(argument, Wildcard) for argument in rule.head.arguments):
         return None

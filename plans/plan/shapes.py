@@ -52,7 +52,7 @@ TOP = "top'"
 """The predicate without arguments that holds at all times; no program can name it, since names hold no quote."""
 
 
-def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:
+def shape_of(rule: Rule, timeline: Timeline) -> tuple[Shape, tuple[str, ...]]:  # noqa: PLR0911 - one for each form
     """The operator of a normalised rule, and the predicates on its ports in order; DataError if a number does not fit."""
     body = rule.body[0]
     if rule.assigns == "kept":

@@ -80,10 +80,25 @@ def links_of(plan: Plan, loose: Collection[str] = ()) -> Iterator[Link]:
         if isinstance(rule.body[0], Latest | Aggregate):
             yield _grouping(rule.head, rule.body[0], source)
             continue
+        if rule.assigns == "kept":
+            yield _keeping(rule, source)
+            continue
         body = [atom for atom in atoms(*rule.body) if is_fed(plan, atom)]
         head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in loose else []
         if body:
             yield Link(head_predicate(rule.head) or "", (*head, *body), format_statement(source))
+
+
+def _keeping(rule: Rule, source: Rule) -> Link:
+    """What is assigned to a key is ended by all else that is: the value is no part of the key."""
+    found = [rule.head, *atoms(*rule.body)]
+    width = len(rule.head.arguments) - 1 if isinstance(rule.head, Atom) else 0
+    keys = tuple(
+        replace(atom, arguments=(*atom.arguments[:width], *[Wildcard()] * (len(atom.arguments) - width)))
+        for atom in found
+        if isinstance(atom, Atom)
+    )
+    return Link(head_predicate(rule.head) or "", keys, format_statement(source))
 
 
 def _grouping(head: Formula, body: Latest | Aggregate, source: Rule) -> Link:

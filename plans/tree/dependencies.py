@@ -1,7 +1,7 @@
 """What depends on what, and on which side in time: for the question whether a `not` asks for what is settled before.
 
-A program is T-stratified (Cruz-Filipe, Gaspar and Nunes 2020, Definition 6) where every circle of rules through a `not` leads
-strictly back in time: then there is one model, and each time of it follows from the times before. Two rules that name
+A program is T-stratified (Cruz-Filipe, Gaspar and Nunes 2020, Definition 6) where every circle of rules through a `not`
+leads strictly back in time: then there is one model, and each time of it follows from the times before. Two rules that name
 different constants, `state(V, off) :- …, not state(V, on)`, depend on different parts of a predicate.
 """
 
@@ -199,7 +199,7 @@ def _all_constant(terms: Iterable[object]) -> bool:
 def split_by_constants(
     rules: Sequence[Rule], given: Collection[str], *, is_integer: bool, name: Callable[[Rule, Values], str]
 ) -> list[tuple[Rule, Rule]] | None:
-    """The rules, with what they were made of, where predicates that would depend on their own negation at one time are split.
+    """The rules, with what they were made of, where what would depend on its own negation at one time is split.
 
     A part has a predicate of its own, called by `name`, and the whole reads all parts. Nothing else may give the predicate
     than rules: `given` has those of inputs, facts and backgrounds. None where there is nothing to be split.

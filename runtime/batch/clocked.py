@@ -52,7 +52,9 @@ def _plan(plan: BatchPlan, names: frozenset[str]) -> Plan:
 def _derives(rule: Rule, names: frozenset[str]) -> bool:
     """Whether a rule derives one of these predicates, or tells by what it ends."""
     head = head_atom(rule)
-    return head is not None and (head.predicate in names or (rule.assigns == "holds" and machine_of(head.predicate) in names))
+    return head is not None and (
+        head.predicate in names or (rule.assigns == "holds" and machine_of(head.predicate) in names)
+    )
 
 
 def _answers(plan: Plan, facts: dict[str, list[Fact]], known: Interpretation, until: int) -> Iterable[Record]:

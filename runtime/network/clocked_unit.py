@@ -11,6 +11,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Loop
 from tidelog.runtime.network.clock import Clock, Told
 from tidelog.runtime.network.graph import Graph
+from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.units import Reach, Unit
 
@@ -100,3 +101,11 @@ class ClockedUnit(Unit):
         if due >= POS or self._clock.unfinished:
             return POS
         return NEG if self.is_irregular else due - self._least
+
+
+def unit_of_loop(index: int, graph: Graph, outlet: Outlet, loop: Loop) -> Unit:
+    """The unit of a loop, clocked or not."""
+    control = graph.controls[loop.number]
+    if isinstance(control, Clock):
+        return ClockedUnit(index, graph, outlet, loop, control)
+    return LoopUnit(index, graph, outlet, loop)

@@ -118,7 +118,7 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return _operator_of(step, timeline)
 
 
-def _operator_of(step: Step, timeline: Timeline) -> Operator:
+def _operator_of(step: Step, timeline: Timeline) -> Operator:  # noqa: PLR0911 - one for each shape
     match step.shape:
         case UnionShape(reach, passes):
             return Union(len(step.inputs), reach, passes=passes)
@@ -163,7 +163,7 @@ def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape) -> 
 
 
 def build_open_loop(plan: Plan, loop: Loop, most: int) -> OpenLoop | None:
-    """What takes notices for a loop, with empty state; None where the loop takes none, or where its parts do (`build_group`)."""
+    """What takes notices for a loop, with empty state; None where it takes none, or its parts do (`build_group`)."""
     told = [i for i, name in enumerate(loop.members) if name in plan.announcing]
     if not told or loop.order:
         return None
@@ -179,7 +179,7 @@ class Group:
 
 
 def build_group(plan: Plan, members: Sequence[str], most: int | None) -> Group | None:
-    """The operator of steps that feed each other at one time, with empty state; None for a step that does not feed itself."""
+    """The operator of steps that feed each other at one time, with empty state; None for one that does not feed itself."""
     steps = [plan.step(name) for name in members]
     if len(members) == 1 and members[0] not in steps[0].feeders:
         return None

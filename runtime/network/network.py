@@ -23,13 +23,11 @@ from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.plan.plan import Feed, Loop, Plan, SteppedShape, UnionShape
+from tidelog.plans.plan.plan import Feed, Plan, SteppedShape, UnionShape
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
-from tidelog.runtime.network.clock import Clock
-from tidelog.runtime.network.clocked_unit import ClockedUnit
+from tidelog.runtime.network.clocked_unit import unit_of_loop
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
-from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.state_bound import Holding, StateBound
@@ -79,7 +77,7 @@ class Network:
                 continue
             else:
                 loop = plan.loops[step.loop]
-                unit = loops[step.loop] = self._loop_unit(loop)
+                unit = loops[step.loop] = unit_of_loop(len(self._units), self.graph, self._outlet, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
         steps: dict[int, list[str]] = {}
@@ -89,12 +87,6 @@ class Network:
             self._place(unit, steps[unit.index])
         for name, unit in reversed(self._unit_of.items()):
             self._line_up(name, unit)
-
-    def _loop_unit(self, loop: Loop) -> Unit:
-        control = self.graph.controls[loop.number]
-        if isinstance(control, Clock):
-            return ClockedUnit(len(self._units), self.graph, self._outlet, loop, control)
-        return LoopUnit(len(self._units), self.graph, self._outlet, loop)
 
     def _line_up(self, name: str, unit: Unit) -> None:
         """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""
@@ -492,8 +484,7 @@ class Network:
         self._version += 1
         self._deadlines.clear()
         for unit in self._units:
-            if isinstance(unit, ClockedUnit | LoopUnit):
-                unit.restore_frontiers()
+            unit.restore_frontiers()
         for unit in self._units:
             unit.due = POS
             due = max(self._deadline(unit), self._watermark + 1)

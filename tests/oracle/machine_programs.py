@@ -27,8 +27,8 @@ def _literal(draw: st.DrawFn, machine: str) -> str:
         f"not {other}(K, _)",
         f"{machine}(K, {value}) for {draw(st.integers(1, 3))}",
         f"{machine}(K, V), V != {value}",
-        f"busy(K)",
-        f"not busy(K)",
+        "busy(K)",
+        "not busy(K)",
     ]
     return draw(st.sampled_from(choices))
 

@@ -1,8 +1,7 @@
 """An interpreter of assignments, time by time: it knows what `mode(M)` is now, reads the rules, and sets what it is next.
 
-It shares nothing with the engine but the syntax tree, and has no `since`: what holds is a table, `mode(M)` → values. Bodies hold
-atoms at the present time, `not` over these (with `_`), comparisons with a constant, and `M for n` over one atom. On rationals
-the times are points and the gaps between them; what is given holds at points.
+It shares nothing with the engine but the syntax tree, and has no `since`: what holds is a table, `mode(M)` → values. Bodies
+hold atoms at the present time, `not` over these (with `_`), comparisons with a constant, and `M for n` over one atom.
 """
 
 from __future__ import annotations

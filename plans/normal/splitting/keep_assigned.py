@@ -24,6 +24,4 @@ def keep_assigned(program: NormalProgram) -> NormalProgram:
     if not any(rule.assigns for rule in program.rules):
         return program
     read = {name for rule in program.rules for part in rule.body for name in predicates(part)}
-    return replace(
-        program, rules=tuple((rule.assigns == "holds" and keeping(rule, read)) or rule for rule in program.rules)
-    )
+    return replace(program, rules=tuple((rule.assigns == "holds" and keeping(rule, read)) or rule for rule in program.rules))

@@ -17,10 +17,11 @@ def split_constants(program: NormalProgram) -> NormalProgram:
     >>> from tidelog.plans.normal.normalise import text_after
     >>> rules = "state(V, on) :- cmd(V). state(V, off) :- valve(V), not state(V, on)."
     >>> print(text_after("split_constants", rules).partition("output state.")[2].strip())
-    'state.1'(V, on) :- cmd(V).
-    'state.2'(V, off) :- valve(V), not 'state.1'(V, on).
-    state(X1, on) :- 'state.1'(X1, on).
-    state(X1, off) :- 'state.2'(X1, off).
+    'state.2'(V, on) :- cmd(V).
+    'state.1'(V) :- valve(V), not 'state.2'(V, on).
+    'state.3'(V, off) :- 'state.1'(V).
+    state(X1, on) :- 'state.2'(X1, on).
+    state(X1, off) :- 'state.3'(X1, off).
     """
     fresh = FreshNames(taken_names(program))
     source_of = {id(rule): source for rule, source in zip(program.rules, program.sources, strict=True)}

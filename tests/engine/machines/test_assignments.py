@@ -20,6 +20,7 @@ from tidelog.plans.compiling.batch import compile_batch
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import EndlessError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 
@@ -64,7 +65,10 @@ def test_in_batch(text: str, facts: list[GroundFact]) -> None:
     plan = compile_batch(parse(text))
     done = Materialisation(plan)
     done.load(records_of(plan, facts))  # type: ignore[arg-type]
-    done.run()
+    try:
+        done.run()
+    except EndlessError:  # it goes from state to state for ever
+        assume(False)
     assert held_by([record for record in done.facts() if record[0] in OUTPUTS]) == expected(text, facts), text
 
 
