@@ -208,7 +208,9 @@ def split_by_constants(
     for circle in circles(dependencies(rules, is_integer=is_integer)):
         for members, _ in circle.unsettled():
             wanted |= members
-    splits = {each: split for each in wanted - set(given) if (split := _split(each, rules, name)) is not None}
+    derived = dict.fromkeys(rule.head.predicate for rule in rules if isinstance(rule.head, Atom))  # in a fixed order
+    candidates = [each for each in derived if each in wanted and each not in given]
+    splits = {each: split for each in candidates if (split := _split(each, rules, name)) is not None}
     if not splits:
         return None
     made = [(_renamed(rule, splits, name), rule) for rule in rules]
@@ -234,11 +236,15 @@ def _split(predicate: str, rules: Iterable[Rule], name: Callable[[Rule, Values],
     width = min((len(head.arguments) for head in heads), default=0)
     columns = tuple(at for at in range(width) if _all_constant(head.arguments[at] for head in heads))
     split = Split(columns, {})
+    first: dict[Values, Rule] = {}
     for rule, head in zip(own, heads, strict=True):
         values = split.values(head)
-        if values is not None and values not in split.parts:
-            split.parts[values] = name(rule, values)
-    return split if len(split.parts) > 1 else None
+        if values is not None:
+            first.setdefault(values, rule)
+    if len(first) < 2:
+        return None
+    split.parts.update({values: name(rule, values) for values, rule in first.items()})
+    return split
 
 
 def _renamed(rule: Rule, splits: dict[str, Split], name: Callable[[Rule, Values], str]) -> Rule:

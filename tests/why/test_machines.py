@@ -87,6 +87,21 @@ def test_a_wrong_proof_is_refused() -> None:
     assert refusal(checker, longer) is not None
 
 
+def test_what_reads_a_recursion_comes_behind_it() -> None:
+    """A predicate that depends on itself stands below one that negates it, though both depend on one alone."""
+    text = "timeline integer. a(X) :- p(X), not b(X). b(X) :- q(X). b(X) :- diamondminus[1] b(X), p(X)."
+    facts = ["p(x)@[0,5]", "q(x)@1"]
+    checker = verifier(text, facts)
+    assert refusal(checker, json.loads(why(text, facts, "a(x)@3").json())) is None
+    proof = {
+        "fact": "a(x)@3",
+        "by": "a(X) :- p(X), not b(X).",
+        "premises": [{"fact": "p(x)@3", "by": "input", "premises": []}],
+    }
+    proof["premises"].append({"absent": "b(x)@3"})
+    assert refusal(checker, {"holds": True, "fact": "a(x)@3", "proof": proof}) is not None
+
+
 def test_why_not_names_what_was_assigned() -> None:
     """It does not hold any more, since something else was assigned."""
     told = why(WASHING, FACTS, "mode(a,filling)@8").text()

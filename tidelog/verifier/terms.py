@@ -356,7 +356,7 @@ def components(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
         reads.setdefault(str(head_predicate(rule)), set()).update(predicates_in(rule.body))
     below = {name: _reached(name, reads) for name in reads}
     done: set[str] = set()
-    for name in sorted(below, key=lambda name: len(below[name])):
+    for name in sorted(below, key=lambda name: len(below[name] | {name})):
         if name not in done:
             together = {name} | {each for each in below[name] if name in below[each]}
             done |= together
