@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.machines.comparing import compiled, is_clocked
 from engine.machines.test_assignments import expected, held_by
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from columns.stretches import answers_over_columns, cut_times
@@ -27,6 +27,7 @@ def test_machines_say_what_the_interpreter_says(data: st.DataObject, text: str, 
     assert held_by(found) == expected(text, facts), text
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_recursion_with_not_says_what_a_session_says(data: st.DataObject) -> None:
     """Of any program that depends on its own negation."""

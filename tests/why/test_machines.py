@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engine.machines.comparing import compiled, is_clocked
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from oracle.agreement import records_of
@@ -62,6 +62,7 @@ def prove(program: Program, facts: list[GroundFact], data: st.DataObject) -> Non
             assert not verify(done.explainer(), program, facts, (name, row, hi + 1, hi + 1))
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_recursion_with_not_is_proved(data: st.DataObject) -> None:
     program = data.draw(negative_programs())
