@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import assume, event, given
+from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from engine.machines.comparing import answers_of, compiled, differing, is_clocked, model_of, until_of
 from oracle.agreement import runs_of
-from oracle.negative_programs import negative_programs
+from oracle.negative_programs import constant_programs, negative_programs
 from oracle.programs import streams
 from tidelog.plans.language.printing import format_program
 
