@@ -312,7 +312,7 @@ class Erode(Operator):
             self.frontier = max(self.frontier, shift(known, self._high))
             if self.far_sighted and self._latest < known and (self.start is None or self.start <= known):
                 self.frontier = max(self.frontier, shift(known, self._low))  # no run before the next time to come
-            if self._standing or self._ahead.rows:
+            if self._coming or self._standing or self._ahead.rows:
                 self._tell_begun(out)
         return out
 

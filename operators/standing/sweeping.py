@@ -76,6 +76,10 @@ class Sweeping(Operator):
     def finish(self, held: dict[Row, bool]) -> None:
         """All that begins and ends at one time has done so."""
 
+    def follows_at(self, time: int) -> int:
+        """From when on what has changed at a time holds, or does not."""
+        return time
+
     def gain(self, row: Row, held: dict[Row, bool]) -> None:
         """A row follows in one more way."""
         count = self.ways.get(row, 0)
@@ -220,6 +224,7 @@ class Sweeping(Operator):
         for place in begins:
             self.begin(place, held)
         self.finish(held)
+        time = self.follows_at(time)
         for row, did_hold in held.items():
             holds = row in self.ways
             if did_hold and not holds:

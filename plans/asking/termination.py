@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.asking.time_edges import TimeEdge, edges_of
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.syntax import Atom, Comparison, Constant, Formula, Rule, Variable
 from tidelog.plans.tree.traverse import spliced
 

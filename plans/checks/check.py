@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from tidelog.plans.checks.aggregates import check_aggregates
 from tidelog.plans.checks.asks import check_asks
+from tidelog.plans.checks.assigning import check_assigning
 from tidelog.plans.checks.calendars import check_calendars
 from tidelog.plans.checks.changing import check_changing
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
@@ -46,6 +47,7 @@ CHECKS: tuple[Check, ...] = (
     check_changing,
     check_lasting,
     check_direction,
+    check_assigning,
 )
 """Every check looks at the whole program, and none depends on another."""
 CHECKS_FORWARD: tuple[Check, ...] = (check_stratification,)

@@ -6,7 +6,7 @@ recursion that looks further ahead in each round. Nothing is pruned: every predi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -25,9 +25,12 @@ from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.times.sustain import sustain
 from tidelog.plans.plan.plan import BindShape, CalendarShape, Feed, MoveShape, Step, TupleShape, UnionShape
+from tidelog.plans.tree.dependencies import circles, dependencies
+from tidelog.plans.tree.machines import is_of_machine, machine_of
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import Ask, Background, Field, Program, Rule
+from tidelog.plans.tree.walk import needed_for
 
 _OF_STREAMS = frozenset({"unused-rule", "never-derived"})
 """Warnings of what an output does not need: here all is told."""
@@ -119,13 +122,21 @@ def compile_batch(
 def _compile(program: Program, keep: tuple[str, ...] | None, finer: Sequence[Fraction], undeclared: Fraction) -> BatchPlan:
     rules = [statement for statement in program.statements if isinstance(statement, Rule)]
     heads = tuple(dict.fromkeys(name for rule in rules if (name := head_predicate(rule.head)) is not None))
-    wanted = heads if keep is None else keep
+    wanted = heads if keep is None else (*keep, *_that_end(heads, keep, rules))
     warnings = tuple(item for item in require(program, wanted) if item.code not in _OF_STREAMS)
     try:
         normal = replace(normalise(program, wanted, without=(sustain,)), outputs=wanted)  # data may hold any predicate
         return _BatchCompiler(program, normal, finer=finer, undeclared=undeclared).batch_plan(keep, warnings)
     except ProgramError as error:
         raise ProgramError(error.diagnostics, program.name, program.text) from error
+
+
+def _that_end(heads: Iterable[str], keep: Iterable[str], rules: Iterable[Rule]) -> Iterator[str]:
+    """What ends what is assigned: nothing needs it that is kept, but who asks why something does not hold."""
+    if not any(map(is_of_machine, heads)):
+        return
+    needed = needed_for(keep, rules)
+    yield from (name for name in heads if is_of_machine(name) and machine_of(name) in needed)
 
 
 @dataclass
@@ -138,7 +149,9 @@ class _BatchCompiler(Compiler):
         if self.problems:
             raise ProgramError(self.problems)
         text = [name for name in self.steps if name in self.arities and name not in self.normal.origins]
-        planner = RoundPlanner(self.steps.values(), text, self.normal.constraints)
+        found = circles(dependencies(self.normal.rules, is_integer=self.timeline.is_integer))
+        clocked = frozenset(name for circle in found for name in circle.members).union(self.normal.split)
+        planner = RoundPlanner(self.steps.values(), text, self.normal.constraints, clocked)
         return BatchPlan(
             name=self.program.name,
             timeline=self.timeline,
@@ -176,6 +189,11 @@ class _BatchCompiler(Compiler):
         every = {name: replace(item, accepts_input=name not in self.calendars) for name, item in schema.predicates.items()}
         others = None if schema.others is None else dict.fromkeys(schema.others, True)
         return replace(schema, predicates=every, others=others)
+
+    def _outer_feeds(self, predicate: str) -> list[Feed]:
+        """What is assigned is no data, but derived in rounds like all else that the text names."""
+        feeds = super()._outer_feeds(predicate)
+        return feeds if feeds or not is_of_machine(predicate) else [Feed("facts", predicate)]
 
     def _named_outputs(self, open_to_data: Collection[str]) -> Mapping[str, tuple[Field, ...]]:
         return super()._named_outputs({*self.arities})

@@ -39,6 +39,7 @@ from tidelog.plans.plan.plan import (
     UnionShape,
 )
 from tidelog.plans.plan.shapes import TOP, names_read, shape_of
+from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
@@ -129,15 +130,16 @@ class Compiler:
             raise ProgramError(self.problems)
         known = with_reach(self.steps, self.facts, self.timeline)
         steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
+        clocked = {loop.number for loop in loops if loop.order}
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
-        announcing, taking = announcing_steps(steps, watched, leads, prospects)
+        announcing, taking = announcing_steps(steps, watched, leads, prospects, clocked)
         fused = fuse(steps, announcing, watched, self.normal.rules, self.timeline.touch)
         if fused != steps:
             steps = fused
-            announcing, taking = announcing_steps(steps, watched, leads, prospects)
+            announcing, taking = announcing_steps(steps, watched, leads, prospects, clocked)
         steps = pass_on(steps, watched, announcing)
         steps, leads = tell_in_pieces(steps, announcing, taking, leads)
         return Plan(
@@ -171,13 +173,15 @@ class Compiler:
         for name, arity in self.arities.items():
             if name in self.normal.origins or name in self.normal.constraints or name == TOP:
                 continue
+            if is_of_machine(name) and name not in self.normal.inputs:
+                continue
             fields: tuple[Field, ...] = named.get(name) or declared.get(name, ())
             predicates[name] = PredicateSchema(
                 name=name,
                 arity=arity,
                 fields=tuple(item.name for item in fields),
                 types=tuple(item.type for item in fields),
-                accepts_input=open_to_all or name in self.normal.inputs,
+                accepts_input=(open_to_all or name in self.normal.inputs) and name not in self.normal.split,
                 is_named=name in named,
             )
         others = {name: False for name in _arities(begin(self.program)) if name not in predicates} if declared else None

@@ -14,6 +14,7 @@ from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     BindShape,
     CalendarShape,
     DilateShape,
@@ -157,6 +158,7 @@ _OPERATORS: Mapping[type[Shape], str] = {
     JoinShape: "join",
     AntiJoinShape: "antijoin",
     LatchShape: "latch",
+    AssignShape: "assign",
     HoldShape: "hold",
     BindShape: "bind",
     MoveShape: "move",
@@ -214,6 +216,8 @@ def _roles(shape: Shape, ports: int) -> list[str]:
             return ["positive", "negated"]
         case LatchShape():
             return ["negated", "since"]
+        case AssignShape():
+            return ["assigned", "none"][:ports]
         case ErodeShape(clipped=True) | PeriodShape() | TupleShape(part="points"):
             return ["facts", "start"]
         case BindShape():

@@ -22,6 +22,7 @@ from tidelog.plans.language.templates import Templates
 from tidelog.plans.language.tree_builder import TreeBuilder
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import Refusal
+from tidelog.plans.tree.machines import with_machines
 from tidelog.plans.tree.parameters import with_parameters
 
 NONE: Mapping[str, syntax.Value] = MappingProxyType({})
@@ -79,7 +80,8 @@ def parse_what_reads(
         if len(problems) >= MAX_DIAGNOSTICS:
             break
     problems += _declared_twice(statements)
-    return syntax.Program(with_parameters(statements, parameters), name, text), problems[:MAX_DIAGNOSTICS]
+    every, wrong = with_machines(with_parameters(statements, parameters))
+    return syntax.Program(every, name, text), [*problems, *wrong][:MAX_DIAGNOSTICS]
 
 
 def _declared_twice(statements: Sequence[syntax.Statement]) -> Iterator[Diagnostic]:

@@ -12,6 +12,7 @@ from tidelog.plans.data.facts import quote
 from tidelog.plans.data.timeline import format_interval, format_time
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
+from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.numerals import canonical
 
 _RESERVED = frozenset(
@@ -21,7 +22,7 @@ _RESERVED = frozenset(
     }
 )
 _PREDICATE = re.compile(r"(?!_\Z)[A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z0-9_]+)?\Z")
-_CONSTANT = re.compile(r"[a-z](?:[A-Za-z0-9_/-]|:(?!-))*\Z")
+_CONSTANT = re.compile(r"[a-z](?:[A-Za-z0-9_/-]|:(?![-=]))*\Z")
 _FACT_CONSTANT = re.compile(r"[A-Za-z](?:[A-Za-z0-9_/-]|:(?!-))*\Z")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "mod": 2, "neg": 3}
@@ -208,11 +209,15 @@ def _window_size(window: syntax.WindowSize) -> str:
 # --- statements ---------------------------------------------------------------------------------------------------
 
 
-def format_statement(statement: syntax.Statement) -> str:
+def format_statement(statement: syntax.Statement) -> str:  # noqa: PLR0911 - one for each kind
     """A statement with its full stop: `alarm(X) :- boxminus[0,4] hot(X), not ok(X).`"""
     match statement:
+        case syntax.Rule(assigns="value" | "none"):
+            key, value = written_head(statement)
+            return f"{_atom(key)} := {format_term(value)} :- {', '.join(map(format_formula, statement.body))}."
         case syntax.Rule():
-            return f"{format_formula(statement.head)} :- {', '.join(map(format_formula, statement.body))}."
+            implies = ":=" if statement.assigns == "kept" else ":-"
+            return f"{format_formula(statement.head)} {implies} {', '.join(map(format_formula, statement.body))}."
         case syntax.FactStatement():
             return f"{_fact(statement)}."
         case syntax.TimelineDeclaration():
@@ -317,5 +322,6 @@ def _field(field: syntax.Field) -> str:
 
 
 def format_program(program: syntax.Program) -> str:
-    """A program, one statement a line, each line ended."""
-    return "".join(f"{format_statement(statement)}\n" for statement in program.statements)
+    """A program, one statement a line, each line ended; rules that assignments stand for are left out."""
+    written = (item for item in program.statements if not (isinstance(item, syntax.Rule) and item.assigns == "holds"))
+    return "".join(f"{format_statement(statement)}\n" for statement in written)

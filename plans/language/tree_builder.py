@@ -38,6 +38,7 @@ from tidelog.plans.language.printing import format_term
 from tidelog.plans.language.statements import MAX_DEPTH
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import UNIT_SECONDS, Refusal, read_interval, read_text, read_time, refuse, token_span
+from tidelog.plans.tree.machines import assigning
 from tidelog.plans.tree.numerals import read_number
 
 MAX_ARGUMENTS = 64
@@ -52,8 +53,10 @@ class TreeBuilder(Transformer[Token, Any]):
     """One method for each rule of the grammar that builds a node; raises Refusal for what the grammar cannot tell."""
 
     def rule(self, items: list[Any]) -> syntax.Rule:
-        head, _, body = items
+        head, *between, _, body = items
         parts = body.parts if isinstance(body, syntax.Conjunction) else (as_formula(body),)
+        if between:
+            return _assignment(as_formula(head), as_term(between[1]), parts, cover([head, parts[-1]]))
         return syntax.Rule(in_head(as_formula(head)), parts, cover([head, parts[-1]]))
 
     def conjunction(self, items: list[Any]) -> Any:
@@ -391,3 +394,14 @@ def _resolution(given: tuple[Fraction, str, Span], program_unit: Fraction | None
         help = "write the resolution as a plain number, or declare `unit 1 s` before it"
         raise refuse(span, "the program does not say what a unit of time is", help=help, code="unit-undeclared")
     return time * UNIT_SECONDS[unit] / program_unit
+
+
+def _assignment(key: syntax.Formula, value: syntax.Expression, body: tuple[syntax.Formula, ...], span: Span) -> syntax.Rule:
+    """`mode(M) := running :- start(M)`: left an atom, right one value."""
+    if not isinstance(key, syntax.Atom) or key.at is not None:
+        help = "write what is assigned to as an atom: `mode(M) := running :- start(M)`"
+        raise refuse(key.span, "left of `:=` stands an atom, without a time", help=help)
+    if not isinstance(value, syntax.Variable | syntax.Constant):
+        help = "give it a name in the body: `n(M) := Next :- tick(M), n(M, N), Next = N + 1`"
+        raise refuse(value.span, "right of `:=` stands a variable or a constant", help=help)
+    return assigning(key, value, body, span)

@@ -41,14 +41,28 @@ from tidelog.plans.tree.syntax import (
 )
 
 Form = Literal[
-    "dilate", "erode", "since", "join", "antijoin", "stepped", "latest", "aggregate", "threshold", "tuple", "bind", "move"
+    "assign",
+    "dilate",
+    "erode",
+    "since",
+    "join",
+    "antijoin",
+    "stepped",
+    "latest",
+    "aggregate",
+    "threshold",
+    "tuple",
+    "bind",
+    "move",
 ]
 
 
-def form_of(rule: Rule) -> Form | None:
+def form_of(rule: Rule) -> Form | None:  # noqa: PLR0911 - one for each form
     """Which operator computes a rule; None if it is not in normal form."""
     if not isinstance(rule.head, Atom) or any(isinstance(argument, Wildcard) for argument in rule.head.arguments):
         return None
+    if rule.assigns == "kept":
+        return "assign"
     if rule.head.at is not None:
         return _timed_form(rule.head, rule.head.at, rule.body)
     match rule.body:

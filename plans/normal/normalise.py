@@ -18,13 +18,16 @@ from tidelog.plans.normal.sharing.share_joins import share_joins
 from tidelog.plans.normal.sharing.simplify import simplify
 from tidelog.plans.normal.splitting.close_scopes import close_scopes
 from tidelog.plans.normal.splitting.flatten import flatten
+from tidelog.plans.normal.splitting.keep_assigned import keep_assigned
 from tidelog.plans.normal.splitting.separate_negation import separate_negation
 from tidelog.plans.normal.splitting.split_aggregates import split_aggregates
+from tidelog.plans.normal.splitting.split_constants import split_constants
 from tidelog.plans.normal.splitting.split_since import split_since
 from tidelog.plans.normal.splitting.split_windows import split_windows
 from tidelog.plans.normal.times.bind_times import bind_times
 from tidelog.plans.normal.times.expand_windows import expand_windows
 from tidelog.plans.normal.times.resolve_times import resolve_times
+from tidelog.plans.normal.times.step_back import step_back
 from tidelog.plans.normal.times.sustain import sustain
 from tidelog.plans.tree.syntax import Program
 
@@ -33,6 +36,7 @@ Stage = Callable[[NormalProgram], NormalProgram]
 STAGES: tuple[Stage, ...] = (
     name_constraints,
     leave_to_ask,
+    keep_assigned,
     resolve_times,
     split_aggregates,
     bind_times,
@@ -46,6 +50,8 @@ STAGES: tuple[Stage, ...] = (
     split_since,
     flatten,
     separate_negation,
+    split_constants,
+    step_back,
     share,
     prune,
     share_joins,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
+from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.syntax import (
     Ask,
@@ -59,6 +60,8 @@ class NormalProgram:
     """The predicates whose rules `prune` keeps, besides the constraints'."""
     constraints: Mapping[str, Rule] = field(default_factory=dict)
     """Each fresh predicate that stands for `bottom`, and the rule that it came from. Where it holds, there is no model."""
+    split: tuple[str, ...] = ()
+    """The predicates that were split by constants: they have no other facts than what rules derive."""
     origins: Mapping[str, Rule] = field(default_factory=dict)
     """Each fresh predicate, the constraints' included, and the rule that it came from."""
 
@@ -80,7 +83,7 @@ def begin(program: Program, keep: Iterable[str] | None = None) -> NormalProgram:
     derived = _unique(name for rule in rules if (name := head_predicate(rule.head)) is not None)
     stated = [fact.atom.predicate for fact in facts]
     declared = [name for output in statements_of(program, Output) for name in output.predicates]
-    outputs = _unique(declared) or derived
+    outputs = _unique(declared) or tuple(name for name in derived if not is_of_machine(name))
     return NormalProgram(
         rules=rules,
         sources=rules,
@@ -122,7 +125,10 @@ def as_program(normal: NormalProgram, name: str = "<program>") -> Program:
     if normal.outputs:
         statements.append(Output(normal.outputs))
     statements += [*normal.backgrounds, *normal.calendars, *normal.asked, *normal.facts]
-    statements += [Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span) for rule in normal.rules]
+    statements += [
+        Rule(rule.head, tuple(map(_as_written, rule.body)), rule.span, "" if rule.assigns == "holds" else rule.assigns)
+        for rule in normal.rules
+    ]
     for predicate, source in normal.constraints.items():
         heads = [rule.head for rule in normal.rules if isinstance(rule.head, Atom) and rule.head.predicate == predicate]
         statements += [Rule(Truth(False), (head,), source.span) for head in heads[:1]]

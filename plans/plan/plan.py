@@ -94,6 +94,13 @@ class LatchShape:
 
 
 @dataclass(frozen=True, slots=True)
+class AssignShape:
+    """`p(X, V) := M(X, V), not N(X)`: what was assigned last, from behind its time on, until another is, or N holds."""
+
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class HoldShape:
     """Where a loop closes: coverage beyond the present waits here."""
 
@@ -217,6 +224,7 @@ Shape = (
     | JoinShape
     | AntiJoinShape
     | LatchShape
+    | AssignShape
     | HoldShape
     | ToldShape
     | BindShape
@@ -273,6 +281,9 @@ class Loop:
     `origin_leads[o]` is how far origin o's own frontier lies ahead of the watermark, so that the loop knows the present.
     `holds` are the steps at which what lies in the future waits. `creates_values` are
     those that compute new values in a round that need not move on in time: with them the loop may never come to rest.
+
+    A loop in which something is negated is **clocked**: it goes through time, and `order` has its members as they come to
+    know one time one after another, those that feed each other at one time together. Otherwise it is empty.
     """
 
     number: int
@@ -283,6 +294,7 @@ class Loop:
     leads: Mapping[str, tuple[int, ...]]
     holds: tuple[str, ...]
     creates_values: tuple[str, ...] = ()
+    order: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

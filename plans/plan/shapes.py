@@ -13,6 +13,7 @@ from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     BindShape,
     CalendarShape,
     DilateShape,
@@ -51,15 +52,19 @@ from tidelog.plans.tree.syntax import (
     Visits,
 )
 from tidelog.plans.tree.thresholds import least_count
-from tidelog.plans.tree.traverse import subformulas
+from tidelog.plans.tree.traverse import children, subformulas
 
 TOP = "top'"
 """The predicate without arguments that holds at all times; no program can name it, since names hold no quote."""
 
 
-def shape_of(rule: Rule, timeline: Timeline, calendars: Mapping[str, Calendar]) -> tuple[Shape, tuple[str, ...]]:
+def shape_of(  # noqa: PLR0911 - one for each form
+    rule: Rule, timeline: Timeline, calendars: Mapping[str, Calendar]
+) -> tuple[Shape, tuple[str, ...]]:
     """The operator of a normalised rule, and the predicates on its ports in order; DataError if a number does not fit."""
     body = rule.body[0]
+    if rule.assigns == "kept":
+        return AssignShape(len(_atom(body).arguments)), tuple(_read(*children(part) or (part,)) for part in rule.body)
     if isinstance(rule.head, Atom) and rule.head.at is not None:
         return _timed(_atom(body), rule.head.at, timeline), (_read(body),)
     if isinstance(body, Visits):
@@ -213,4 +218,7 @@ def _back(distance: int) -> int:
 
 def moves_in_time(shape: Shape) -> bool:
     """Whether coverage can come out at other times than it went in."""
-    return isinstance(shape, DilateShape | ErodeShape | PairShape | MoveShape | SteppedShape | ThresholdShape | PeriodShape)
+    return isinstance(
+        shape,
+        DilateShape | ErodeShape | PairShape | AssignShape | MoveShape | SteppedShape | ThresholdShape | PeriodShape,
+    )

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.times.before_start import Before, ranks_of
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.partition import Key, Link, common_keys, is_fed, links_of
 from tidelog.plans.stages.seeds import is_seedable, unfed_rules
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Atom, FactStatement, Output, Rule, Variable, Window

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.syntax import Aggregate, Atom, Constant, Formula, Latest, Rule, Variable, Visits, Wildcard
 from tidelog.plans.tree.walk import atoms
@@ -80,10 +80,25 @@ def links_of(plan: Plan, loose: Collection[str] = ()) -> Iterator[Link]:
         if isinstance(rule.body[0], Latest | Aggregate):
             yield _grouping(rule.head, rule.body[0], source)
             continue
+        if rule.assigns == "kept":
+            yield _keeping(rule, source)
+            continue
         body = [atom for atom in atoms(*rule.body) if is_fed(plan, atom)]
         head = [rule.head] if isinstance(rule.head, Atom) and rule.head.predicate not in loose else []
         if body:
             yield Link(head_predicate(rule.head) or "", (*head, *body), format_statement(source))
+
+
+def _keeping(rule: Rule, source: Rule) -> Link:
+    """What is assigned to a key is ended by all else that is: the value is no part of the key."""
+    found = [rule.head, *atoms(*rule.body)]
+    width = len(rule.head.arguments) - 1 if isinstance(rule.head, Atom) else 0
+    keys = tuple(
+        replace(atom, arguments=(*atom.arguments[:width], *[Wildcard()] * (len(atom.arguments) - width)))
+        for atom in found
+        if isinstance(atom, Atom)
+    )
+    return Link(head_predicate(rule.head) or "", keys, format_statement(source))
 
 
 def _grouping(head: Formula, body: Latest | Aggregate, source: Rule) -> Link:

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.traverse import children, subformulas
 
@@ -110,7 +111,7 @@ def forward_part(program: syntax.Program, keep: Iterable[str] | None = None) -> 
     if keep is None and not statements_of(program, syntax.Ask):
         return program
     declared = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
-    waiting = (declared or list(derived(program))) if keep is None else list(keep)
+    waiting = (declared or [name for name in derived(program) if not is_of_machine(name)]) if keep is None else list(keep)
     needed = needed_for(waiting, statements_of(program, syntax.Rule))
     kept = tuple(item for item in program.statements if not isinstance(item, syntax.Rule) or _derives(item, needed))
     return replace(program, statements=kept)

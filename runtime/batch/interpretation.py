@@ -15,6 +15,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.plan import UnionShape
 from tidelog.plans.plan.shapes import TOP
+from tidelog.plans.tree.machines import is_of_machine
 from tidelog.runtime.batch.folding import Times, fold
 from tidelog.runtime.batch.sides import FUTURE, SIDES, Sides, mirrored
 from tidelog.runtime.network.state_bound import Holding, StateBound
@@ -208,14 +209,14 @@ class Interpretation:
         """All that is stored, coalesced, in no particular order; what repeats is left out."""
         for stores, hidden in ((self._known, TOP), (self._others, "")):
             for predicate, store in stores.items():
-                if predicate != hidden:
+                if predicate != hidden and not is_of_machine(predicate):
                     yield from ((predicate, *fact) for fact in _facts(store))
 
     def atoms(self) -> Iterator[tuple[str, int, int]]:
         """What `records` has, with each predicate and row as the text of an atom."""
         for stores, hidden in ((self._known, TOP), (self._others, "")):
             for predicate, store in stores.items():
-                if predicate != hidden:
+                if predicate != hidden and not is_of_machine(predicate):
                     yield from store.atoms(predicate)
 
     def repeating(self) -> Iterator[Repeating]:

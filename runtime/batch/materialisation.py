@@ -22,6 +22,7 @@ from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.calendars import calendar_records
+from tidelog.runtime.batch.clocked import run_through
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to
@@ -306,8 +307,13 @@ class Materialisation:
             self._discarded += len(self._current.strategy.discarded)
             self._evaluations += self._current.evaluations
             self._complete.update(self._current.stratum.predicates)
-        stratum = next(self._strata, None)
         self._current = None
+        stratum = next(self._strata, None)
+        while stratum is not None and stratum.is_clocked:
+            with self._telling():
+                run_through(self.plan, stratum, self._known, self._until)
+            self._complete.update(stratum.predicates)
+            stratum = next(self._strata, None)
         if stratum is not None:
             self._current = StratumRun(
                 self.plan, stratum, self._known, self._strategy, self._settled, self._until, self._exact

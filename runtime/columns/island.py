@@ -107,7 +107,7 @@ def _alone(plan: Plan, loop: Loop, read: Collection[str]) -> Plan:
         constraints={},
         leads=leads,
         prospects=Prospects(),
-        announcing={},
+        announcing={name: how for name, how in plan.announcing.items() if loop.order and name in members},
         questions=(),
         unfoldings=(),
         delays={},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tidelog.operators.grouped.aggregate import Aggregate
 from tidelog.operators.grouped.latest import Latest
@@ -24,6 +25,7 @@ from tidelog.operators.metric.since import Since
 from tidelog.operators.metric.union import Union
 from tidelog.operators.metric.until import Until
 from tidelog.operators.operator import Operator, whole_row
+from tidelog.operators.standing.assigned import Assigned
 from tidelog.operators.standing.runs import Runs
 from tidelog.operators.standing.spells import Spells
 from tidelog.operators.standing.sweeping import Sweeping
@@ -42,10 +44,12 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     Announced,
     AntiJoinShape,
+    AssignShape,
     BindShape,
     CalendarShape,
     DilateShape,
     ErodeShape,
+    Feed,
     HoldShape,
     JoinShape,
     LatchShape,
@@ -86,7 +90,7 @@ def build_operator(
         operator = _operator_of(step, timeline)
     operator.far_sighted = far_sighted
     operator.takes_notices = announced is not None and announced.is_fed
-    if isinstance(operator, AntiJoin | Latest | Aggregate):
+    if isinstance(operator, AntiJoin | Assigned | Latest | Aggregate):
         operator.pieces = Pieces() if announced is None else None
     elif isinstance(operator, Latch):
         operator.pieces = DistinctPieces() if announced is None else None
@@ -107,6 +111,8 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return StandingAntiJoin(*_matching(step.shape), announced.slowest)
         case AggregateShape() as shape if announced.is_fed:
             return Aggregate(shape, _taking(shape.by), Spells())
+        case AssignShape():
+            return Assigned(len(step.inputs), timeline.touch, announced.slowest, is_circular=step.loop is not None)
         case ThresholdShape() as shape:
             key = _taking(shape.by)
             return Threshold(shape, key, Levels(shape, key))
@@ -116,7 +122,7 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
             return _operator_of(step, timeline)
 
 
-def _operator_of(step: Step, timeline: Timeline) -> Operator:
+def _operator_of(step: Step, timeline: Timeline) -> Operator:  # noqa: PLR0911 - one for each shape
     match step.shape:
         case UnionShape(reach, passes):
             return Union(len(step.inputs), reach, passes=passes)
@@ -131,6 +137,8 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:
         case AntiJoinShape() | LatchShape():
             matching = _matching(step.shape)
             return AntiJoin(*matching) if isinstance(step.shape, AntiJoinShape) else Latch(timeline.touch, *matching)
+        case AssignShape():
+            return Assigned(len(step.inputs), timeline.touch, is_circular=step.loop is not None)
         case HoldShape() | ToldShape() as shape:
             return Hold(len(step.inputs)) if isinstance(shape, HoldShape) else Told(shape.beyond, shape.is_fed)
         case LatestShape() | AggregateShape() | ThresholdShape() | PeriodShape():
@@ -163,26 +171,55 @@ def _lars_operator(shape: BindShape | MoveShape | SteppedShape | TupleShape | Ca
 
 
 def build_open_loop(plan: Plan, loop: Loop, most: int) -> OpenLoop | None:
-    """What takes notices for a loop, with empty state; None where the loop takes none."""
+    """What takes notices for a loop, with empty state; None where it takes none, or its parts do (`build_group`)."""
     told = [i for i, name in enumerate(loop.members) if name in plan.announcing]
-    if not told:
+    if not told or loop.order:
         return None
-    number = {name: i for i, name in enumerate(loop.members)}
-    steps = [plan.step(name) for name in loop.members]
+    return _open_loop(plan, loop.members, loop.entries, told, most if loop.creates_values else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Steps of a clocked loop that feed each other at one time, as one operator; its ports, by those of the steps."""
+
+    operator: OpenLoop
+    ports: dict[tuple[str, int], int]
+
+
+def build_group(plan: Plan, members: Sequence[str], most: int | None) -> Group | None:
+    """The operator of steps that feed each other at one time, with empty state; None for one that does not feed itself."""
+    steps = [plan.step(name) for name in members]
+    if len(members) == 1 and members[0] not in steps[0].feeders:
+        return None
+    ports = [(step.id, port) for step in steps for port in range(len(step.inputs))]
+    entries = [(name, port) for name, port in ports if not _is_inner(plan.step(name).inputs[port], members)]
+    operator = _open_loop(plan, members, entries, range(len(members)), most)
+    return Group(operator, {entry: number for number, entry in enumerate(entries)})
+
+
+def _is_inner(feed: Feed, members: Sequence[str]) -> bool:
+    return feed.kind == "step" and feed.name in members
+
+
+def _open_loop(
+    plan: Plan, members: Sequence[str], entries: Sequence[tuple[str, int]], told: Sequence[int], most: int | None
+) -> OpenLoop:
+    number = {name: i for i, name in enumerate(members)}
+    steps = [plan.step(name) for name in members]
     inner: list[list[tuple[int, int]]] = [[] for _ in steps]
     for i, step in enumerate(steps):
         for port, feed in enumerate(step.inputs):
-            if feed.kind == "step" and feed.name in number:
+            if _is_inner(feed, members):
                 inner[number[feed.name]].append((i, port))
-    feeds = [plan.step(name).inputs[port] for name, port in loop.entries]
+    feeds = [plan.step(name).inputs[port] for name, port in entries]
     return OpenLoop(
         [_member(step) for step in steps],
-        [(number[name], port) for name, port in loop.entries],
+        [(number[name], port) for name, port in entries],
         inner,
-        [i for i, (name, port) in enumerate(loop.entries) if port and isinstance(plan.step(name).shape, AntiJoinShape)],
+        [i for i, (name, port) in enumerate(entries) if port and isinstance(plan.step(name).shape, AntiJoinShape)],
         told,
         min(range(len(feeds)), key=lambda i: lead_of_feed(feeds[i], plan.leads)),
-        most if loop.creates_values else None,
+        most,
     )
 
 

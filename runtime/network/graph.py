@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tidelog.operators.loops.hold import Hold
-from tidelog.operators.loops.open_loop import EndlessError
+from tidelog.operators.loops.open_loop import EndlessError, OpenLoop
 from tidelog.operators.operator import Operator, OperatorStatistics
 from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
@@ -22,7 +22,8 @@ from tidelog.plans.plan.plan import Loop, Plan, Step
 from tidelog.plans.tree.names import head_predicate
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.network.arranging import arrange, unshared
-from tidelog.runtime.network.deploy import build_open_loop, build_operator
+from tidelog.runtime.network.clock import Clock, Part
+from tidelog.runtime.network.deploy import build_group, build_open_loop, build_operator
 from tidelog.runtime.network.loop_control import MOST_VALUES, LoopControl
 from tidelog.runtime.network.prospects import Watch
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
@@ -66,7 +67,7 @@ class Graph:
                 step,
                 plan.timeline,
                 far_sighted=step.id in wanted.far_sighted,
-                announced=plan.announcing.get(step.id) if step.loop is None else None,
+                announced=plan.announcing.get(step.id) if step.loop is None or plan.loops[step.loop].order else None,
                 arranged=arranged.get(step.id),
             )
             for step in plan.steps
@@ -77,11 +78,31 @@ class Graph:
         for built in self.open_loops.values():
             built.room = self.bound.room
         self.watched = set(plan.outputs.values()) | set(plan.constraints)
-        self.controls = [LoopControl(loop, plan, self.operators) for loop in plan.loops]
+        self.controls = [self._clock(loop) if loop.order else LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
+
+    def loop_control(self, number: int) -> LoopControl:
+        """How a loop that is not clocked is run."""
+        control = self.controls[number]
+        if isinstance(control, Clock):
+            raise TypeError(f"loop {number} is clocked")
+        return control
+
+    def _clock(self, loop: Loop) -> Clock:
+        """What lets a loop go through time."""
+        parts = []
+        for members in loop.order:
+            group = build_group(self.plan, members, MOST_VALUES if loop.creates_values else None)
+            if group is not None:
+                group.operator.room = self.bound.room
+            operator = self.operators[members[0]] if group is None else group.operator
+            own = range(len(self.steps[members[0]].inputs))
+            ports = {(members[0], port): port for port in own} if group is None else group.ports
+            parts.append(Part(members, operator, ports))
+        return Clock(loop, parts, {name: self.inner[name] for name in loop.members})
 
     # --- what enters ----------------------------------------------------------------------------------------------------
 
@@ -174,9 +195,19 @@ class Graph:
     def standing_rows(self, name: str) -> list[tuple[Row, int]]:
         """The rows of a step that it has told to stand, and since when."""
         number = self.steps[name].loop
+        for members, group in self._groups():
+            if name in members:
+                return group.standing_of(members.index(name))
         if number in self.open_loops:
             return self.open_loops[number].standing_of(self.plan.loops[number].members.index(name))
         return self.operators[name].standing_rows()
+
+    def _groups(self) -> Iterator[tuple[tuple[str, ...], OpenLoop]]:
+        """The steps of clocked loops that feed each other at one time, and what they are together."""
+        for control in self.controls:
+            for part in control.parts if isinstance(control, Clock) else ():
+                if isinstance(part.operator, OpenLoop):
+                    yield part.members, part.operator
 
     def release(self, name: str, time: int) -> list[Fact]:
         """Let a hold inside a loop pass what begins by a time."""
@@ -212,6 +243,7 @@ class Graph:
         number = self.steps[name].loop
         if number in self.open_loops and name == self.plan.loops[number].members[0]:
             rows += self.open_loops[number].entries()
+        rows += sum(group.entries() for members, group in self._groups() if members[0] == name)
         return Holding(rows, partial(self._tell, name))
 
     def _tell(self, name: str) -> tuple[str, str]:
@@ -231,7 +263,7 @@ class Graph:
         what, place = self._tell(self.plan.outputs[output])
         return f"answers that wait to be told, of {what}", place
 
-    def creates_values(self, control: LoopControl, name: str, fact: Fact) -> OperatorError:
+    def creates_values(self, control: LoopControl | Clock, name: str, fact: Fact) -> OperatorError:
         """The error for a loop that computes new values without end."""
         step = self.steps[control.loop.creates_values[0]]
         text = format_record((self.steps[name].predicate, *fact), self.plan.timeline)
@@ -247,8 +279,12 @@ class Graph:
             name: replace(operator.statistics(), slept=slept.get(name, 0), spared=spared.get(name, 0))
             for name, operator in self.operators.items()
         }
-        for number, loop in self.open_loops.items():
-            name, more = self.plan.loops[number].members[0], loop.statistics()
+        open_loops: list[tuple[str, OpenLoop]] = [
+            (self.plan.loops[number].members[0], loop) for number, loop in self.open_loops.items()
+        ]
+        open_loops += [(members[0], group) for members, group in self._groups()]
+        for name, loop in open_loops:
+            more = loop.statistics()
             found[name] = replace(
                 found[name],
                 received=found[name].received + more.received,
@@ -280,7 +316,9 @@ class Graph:
         return {
             "operators": {name: operator.snapshot() for name, operator in self.operators.items()},
             "loops": [
-                {**control.snapshot(), "open": loop and loop.snapshot()}
+                control.snapshot()
+                if isinstance(control, Clock)
+                else {**control.snapshot(), "open": loop and loop.snapshot()}
                 for control in self.controls
                 for loop in (self.open_loops.get(control.loop.number),)
             ],

@@ -37,7 +37,7 @@ class LoopUnit(Unit):
 
     def __init__(self, index: int, graph: Graph, outlet: Outlet, loop: Loop) -> None:
         super().__init__(index, graph, outlet)
-        self._control = graph.controls[loop.number]
+        self._control = graph.loop_control(loop.number)
         self._members = loop.members
         self._entries = [(step, port, graph.steps[step].inputs[port]) for step, port in loop.entries]
         holds = (graph.operators[name] for name in loop.holds)

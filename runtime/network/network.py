@@ -26,8 +26,8 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
+from tidelog.runtime.network.clocked_unit import unit_of_loop
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port
-from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.regularity import Regularity
@@ -69,7 +69,7 @@ class Network:
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
 
     def _build(self, plan: Plan) -> None:
-        loops: dict[int, LoopUnit] = {}
+        loops: dict[int, Unit] = {}
         for step in plan.steps:
             unit: Unit
             if step.loop is None:
@@ -79,7 +79,7 @@ class Network:
                 continue
             else:
                 loop = plan.loops[step.loop]
-                unit = loops[step.loop] = LoopUnit(len(self._units), self.graph, self._outlet, loop)
+                unit = loops[step.loop] = unit_of_loop(len(self._units), self.graph, self._outlet, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
         self._place_all()
@@ -484,8 +484,7 @@ class Network:
         self._version += 1
         self._deadlines.clear()
         for unit in self._units:
-            if isinstance(unit, LoopUnit):
-                unit.restore_frontiers()
+            unit.restore_frontiers()
         for unit in self._units:
             unit.due = POS
             due = max(self._deadline(unit), self._watermark + 1)

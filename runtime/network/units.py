@@ -128,6 +128,9 @@ class Unit(ABC):
         if step in self.watched:
             self.outlet.receive(step, facts, self.frontier(step), notices)
 
+    def restore_frontiers(self) -> None:  # noqa: B027 - no abstract method: a step's frontier is its operator's
+        """The steps have been restored: they are known as far as their operators, or the control of their loop, say."""
+
     def count_waiting(self, counts: Counter[str]) -> None:
         """Count the facts that wait here by the step that has made them."""
         for step, port, facts, _ in self.pending:

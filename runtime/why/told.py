@@ -11,7 +11,8 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.syntax import Ask, Background, CalendarDeclaration, Output
+from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.syntax import Ask, Background, CalendarDeclaration, Output, Statement
 from tidelog.plans.tree.walk import derived, is_constraint
 from tidelog.runtime.why.evidence.model import Arrival, Model, Writing
 from tidelog.runtime.why.explain import Explainer
@@ -20,12 +21,15 @@ from tidelog.runtime.why.explain import Explainer
 def telling_all(plan: Plan) -> Plan:
     """The plan of the same program that tells all that is derived, and checks no constraint; background stays loaded."""
     program = plan.program
-    statements = tuple(item for item in program.statements if not isinstance(item, Ask | Output) and not is_constraint(item))
+    statements: tuple[Statement, ...] = tuple(
+        item for item in program.statements if not isinstance(item, Ask | Output) and not is_constraint(item)
+    )
     backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
     loaded = [record for record in plan.facts if record[0] in backgrounds and record[2:] == (NEG, POS)]
     calendars = [item.predicate for item in program.statements if isinstance(item, CalendarDeclaration)]
-    told = [Output((*derived(program), *calendars))] if calendars else []
-    whole = compile_program(replace(program, statements=(*statements, *told)))
+    if calendars or any(map(is_of_machine, derived(program))):  # all that reasons rest on is told
+        statements = (*statements, Output((*derived(program), *calendars)))
+    whole = compile_program(replace(program, statements=statements))
     return replace(whole, facts=(*whole.facts, *loaded))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.plans.analysis.recursion.components import components
+from tidelog.plans.tree.components import components
 
 NODES = "abcdefg"
 GRAPHS = st.integers(0, len(NODES)).flatmap(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from calendars.test_engine_law import Foreseen, with_calendars
+from columns.stretches import answers_over_columns, cut_times
+from engine.standing.test_programs import compiled, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calendars.test_engine_law import Foreseen, with_calendars
-from columns.stretches import answers_over_columns, cut_times
 from drawing import drawn
-from engine.standing.test_programs import compiled, shown
 from oracle.agreement import records_of, runs_of
 from oracle.calendar_programs import calendar_programs
 from oracle.open_programs import open_streams

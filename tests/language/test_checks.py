@@ -50,7 +50,7 @@ def test_sound_programs_pass(text):
         ("p(X) :- X = Y, Y = X.", "unsafe-variable"),
         ("p :- top since[0,2] (q, X > 3).", "unsafe-variable"),
         ("boxplus[1] p(X) :- top.", "unsafe-variable"),
-        ("a :- b since[1,2] not a.", "unstratified"),
+        ("a :- b since[0,2] not a.", "unstratified"),
         ("a :- not sometime a in [5].", "unstratified"),
         ("p(a). q :- p.", "arity-mismatch"),
         ("output missing. p :- q.", "unknown-predicate"),
@@ -67,7 +67,7 @@ def test_mistakes_are_found(text, code):
 
 def test_a_cycle_of_several_predicates_is_named_whole():
     """The message walks from the head over its negation back to it."""
-    (found,) = check(parse("a :- x, not b. b :- c. c :- boxminus[1] d. d :- a, x."))
+    (found,) = check(parse("a :- x, not b. b :- c. c :- boxminus[0,1] d. d :- a, x."))
     assert found.message == "`a` depends on its own negation: `a -> not b -> c -> d -> a`"
 
 

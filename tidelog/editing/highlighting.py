@@ -52,10 +52,10 @@ class TideLexer(RegexLexer):  # type: ignore[misc] # Pygments has no types
             (r"inf(?!\w)", Number),
             (_NUMBER, Number),
             (rf"{_NAME}(?=\s*\()", Name.Function),
-            (rf"{_NAME}(?=\s*(?::-|@))", Name.Function),
+            (rf"{_NAME}(?=\s*(?::[-=]|@))", Name.Function),
             (r"(?-i:[A-Z_])\w*", Name.Variable),
             (r"[A-Za-z0-9](?:[\w/-]|:(?=\w))*", Name.Constant),
-            (r":-", Operator.Word),
+            (r":[-=]", Operator.Word),
             (r"!=|<=|>=|//|[=<>+*/@#-]", Operator),
             (r"[\[\](),.:]", Punctuation),
         ]

@@ -34,6 +34,7 @@ from tidelog.verifier.terms import (
     Row,
     Undefined,
     any_held,
+    asks_for_absence,
     bound,
     compares,
     grounded,
@@ -48,7 +49,7 @@ from tidelog.verifier.world import World
 
 
 class Evaluator:
-    """When formulas hold in a world, by the definitions."""
+    """When formulas hold in a world, by the definitions; what asks for absence may be judged by another one."""
 
     def __init__(
         self,
@@ -57,7 +58,9 @@ class Evaluator:
         start: Cut,
         arrivals: Sequence[tuple[str, Row, Time]],
         periods: Callable[[Period], list[Times]],
+        judge: Evaluator | None = None,
     ) -> None:
+        self._judge = judge or self
         self.line = line
         self.world = world
         self._periods = periods
@@ -106,8 +109,9 @@ class Evaluator:
         inner = formula.operand
         own = variables(inner, negated=True) - binding.keys()
         if not self.world.is_open:
-            every = substitutions(self, [inner], dict(binding)) if own else [binding]
-            return complement(union(each for full in every for each in self.truth(inner, full)))
+            judge = self._judge
+            every = substitutions(judge, [inner], dict(binding)) if own else [binding]
+            return complement(union(each for full in every for each in judge.truth(inner, full)))
         if not least:
             return ALWAYS
         known = complement(self.truth(inner, {**binding, **dict.fromkeys(own, ANY)}, least=False))
@@ -145,6 +149,8 @@ class Evaluator:
     def _windowed(self, formula: Window | Aggregate | Latest, binding: Binding, *, least: bool) -> Times:
         if isinstance(formula, Window):
             return self._window(formula, binding, least=least)
+        if self._judge is not self and asks_for_absence(formula):
+            return self._judge.truth(formula, binding, least=least)
         if isinstance(formula, Aggregate):
             return self._aggregate(formula, binding, least=least)
         return self._latest(formula, binding, least=least)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -336,6 +336,19 @@ def is_ahead(formula: Formula) -> bool:
     return is_own or any(map(is_ahead, children(formula)))
 
 
+def asks_for_absence(formula: Formula) -> bool:
+    """Whether a formula follows from what does not hold, too."""
+    is_threshold = isinstance(formula, Aggregate) and formula.threshold is not None
+    return isinstance(formula, Negation | Aggregate | Latest) and not is_threshold
+
+
+def denies(formula: Formula, names: Container[str]) -> bool:
+    """Whether a formula asks for the absence of some predicates."""
+    if asks_for_absence(formula):
+        return any(name in names for name in predicates_in([formula]))
+    return any(denies(part, names) for part in children(formula))
+
+
 def components(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
     """The rules by predicates that depend on one another, each component behind what it reads."""
     reads: dict[str, set[str]] = {}
@@ -343,7 +356,7 @@ def components(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
         reads.setdefault(str(head_predicate(rule)), set()).update(predicates_in(rule.body))
     below = {name: _reached(name, reads) for name in reads}
     done: set[str] = set()
-    for name in sorted(below, key=lambda name: len(below[name])):
+    for name in sorted(below, key=lambda name: len(below[name] | {name})):
         if name not in done:
             together = {name} | {each for each in below[name] if name in below[each]}
             done |= together

@@ -8,8 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from tidelog.plans.diagnostics.errors import ProgramError
-from tidelog.plans.language.parser import parse
+from tidelog.plans.language.parser import parse, parse_what_reads
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
@@ -38,6 +37,7 @@ from tidelog.verifier.terms import (
     Undefined,
     changed,
     components,
+    denies,
     head_predicate,
     looks_ahead,
     numbered,
@@ -129,7 +129,7 @@ class Theory:
     def _read(self, rule: Rule) -> Rule:
         """A rule with a variable for each `_`, its intervals as the timeline has them."""
         body = with_thresholds(rule.body, [rule.head])
-        return Rule(self.read(rule.head), tuple(map(self.read, numbered(body))), rule.span)
+        return Rule(self.read(rule.head), tuple(map(self.read, numbered(body))), rule.span, rule.assigns)
 
     def read(self, formula: Formula) -> Formula:
         def window(size: WindowSize | Period) -> WindowSize | Period:
@@ -143,27 +143,34 @@ class Theory:
 
     def rule(self, text: str) -> Rule:
         """The rule of the program that reads like this."""
-        try:
-            statements = parse(text).statements
-        except ProgramError:
-            raise Refused(f"`{text}` is no rule") from None
+        written = [
+            item for item in parse_what_reads(text)[0].statements if isinstance(item, Rule) and item.assigns != "holds"
+        ]
+        if len(written) != 1:
+            raise Refused(f"`{text}` is no rule")
         for rule, ready in zip(self.rules, self._ready, strict=True):
-            if statements == (rule,):
+            if written[0] == (replace(rule, assigns="") if rule.assigns == "holds" else rule):
                 return ready
         raise Refused(f"the program has no rule `{text}`")
 
-    def evaluator(self, world: World) -> Evaluator:
-        return Evaluator(self.line, world, self._start, self._arrivals, self._periods_of)
+    def evaluator(self, world: World, judge: World | None = None) -> Evaluator:
+        judging = None if judge is None else self.evaluator(judge)
+        return Evaluator(self.line, world, self._start, self._arrivals, self._periods_of, judging)
 
-    def derived(self, rule: Rule, world: World, wanted: tuple[Row, Times] | None = None) -> Iterator[tuple[Row, Times]]:
-        """What a rule gives in a world: rows with their times; of a row that is wanted, this one alone."""
+    def derived(
+        self, rule: Rule, world: World, wanted: tuple[Row, Times] | None = None, judge: World | None = None
+    ) -> Iterator[tuple[Row, Times]]:
+        """What a rule gives in a world: rows with their times; of a row that is wanted, this one alone.
+
+        What it asks to be absent is so in the world that is `judge`, if there is one.
+        """
         boxes, head = [], rule.head
         while isinstance(head, Unary):
             boxes.append(head)
             head = head.operand
         if not isinstance(head, Atom):
             return
-        evaluator = self.evaluator(world)
+        evaluator = self.evaluator(world, judge)
         for given in self._starts(head, wanted):
             for binding in substitutions(evaluator, rule.body, given):
                 try:
@@ -222,19 +229,45 @@ class Theory:
         looks_back = until < math.inf and not any(map(looks_ahead, rules))
         region: Times = [((-math.inf, 0), (until, 1))] if looks_back else ALWAYS
         for component in components(rules):
-            for _ in range(MOST_ROUNDS):
-                news = [
-                    (head_predicate(rule), row, both(times, region))
-                    for rule in component
-                    for row, times in self.derived(rule, world)
-                ]
-                added = [world.add(str(name), row, times) for name, row, times in news]
-                if not any(added):
-                    break
+            names = {str(head_predicate(rule)) for rule in component}
+            if any(denies(part, names) for rule in component for part in rule.body):
+                world = self._settled(component, world, region)
             else:
-                names = ", ".join(sorted({f"`{head_predicate(rule)}`" for rule in component}))
-                raise Refused(f"an absence cannot be checked: {names} did not come to an end in {MOST_ROUNDS} rounds")
+                self._follow(component, world, region)
         return world
+
+    def _follow(self, component: list[Rule], world: World, region: Times, judge: World | None = None) -> None:
+        """Add all that rules give, round by round, within some times."""
+        for _ in range(MOST_ROUNDS):
+            news = [
+                (head_predicate(rule), row, both(times, region))
+                for rule in component
+                for row, times in self.derived(rule, world, judge=judge)
+            ]
+            added = [world.add(str(name), row, times) for name, row, times in news]
+            if not any(added):
+                return
+        raise _endless(component)
+
+    def _settled(self, component: list[Rule], below: World, region: Times) -> World:
+        """The one world in which rules that ask for their own absence, at earlier times, give just what was assumed.
+
+        What follows from an assumption is the next one. It is right at all times before the first at which it was wrong, and
+        a while longer; so it comes to this world, time by time.
+        """
+        assumed = below
+        for _ in range(MOST_ROUNDS):
+            found = World(False, {name: dict(rows) for name, rows in below.held.items()})
+            self._follow(component, found, region, assumed)
+            if found.held == assumed.held:
+                return found
+            assumed = found
+        raise _endless(component)
+
+
+def _endless(component: list[Rule]) -> Refused:
+    names = ", ".join(sorted({f"`{head_predicate(rule)}`" for rule in component}))
+    return Refused(f"an absence cannot be checked: {names} did not come to an end in {MOST_ROUNDS} rounds")
 
 
 def _counts_per_period(rule: Rule) -> bool:

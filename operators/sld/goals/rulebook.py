@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from tidelog.operators.sld.goals.tables import FactTable, tables_of
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import refuse
 from tidelog.plans.normal.sharing.simplify import simplify
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.names import has_wildcard, head_predicate, name_open, predicates, time_names
 from tidelog.plans.tree.syntax import (
     Atom,

@@ -12,6 +12,7 @@ from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     DilateShape,
     LatchShape,
     LatestShape,
@@ -55,6 +56,8 @@ def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], pr
             why = "behind the watermark, for which an aggregate waits"
         elif any(isinstance(shape, LatestShape) for shape in above):
             why = "behind the watermark, for which `latest` waits"
+        elif any(isinstance(shape, AssignShape) for shape in above):
+            why = "behind the watermark, for which `:=` waits"
         elif any(isinstance(shape, AntiJoinShape | LatchShape) for shape in above):
             why = "behind the watermark, for which `not` waits"
         return OutputDelay(predicate, decode_distance(0, plan.timeline), why)

@@ -10,6 +10,7 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     DilateShape,
     ErodeShape,
     LatestShape,
@@ -105,7 +106,8 @@ def negated_by(step: Step) -> str | None:
     """The step whose absence a step asks for, if by counting what is there."""
     if isinstance(step.shape, AntiJoinShape) and step.inputs[1].kind == "step":
         return step.inputs[1].name
-    if isinstance(step.shape, AggregateShape | LatestShape | PeriodShape) and step.inputs[0].kind == "step":
+    counting = AggregateShape | AssignShape | LatestShape | PeriodShape
+    if isinstance(step.shape, counting) and step.inputs[0].kind == "step":
         return step.inputs[0].name
     return None
 
@@ -114,6 +116,8 @@ def is_endless(shape: Shape) -> bool:
     """Whether an operator looks at all times on one side."""
     if isinstance(shape, LatestShape):
         return shape.size >= POS
+    if isinstance(shape, AssignShape):
+        return True
     return isinstance(shape, DilateShape | ErodeShape | PairShape) and shape.metric.b >= POS
 
 
@@ -138,6 +142,8 @@ def _own_reach(shape: Shape) -> Reach:
         return Reach(back=shape.size)
     if isinstance(shape, PeriodShape):
         return Reach(back=shape.calendar.longest, ahead=shape.calendar.longest)
+    if isinstance(shape, AssignShape):
+        return Reach(back=2, past=1)
     if isinstance(shape, LatestShape):
         return Reach(back=0 if is_endless(shape) else shape.size, past=int(is_endless(shape)))
     if not isinstance(shape, DilateShape | ErodeShape | PairShape):

@@ -18,6 +18,7 @@ from tidelog.plans.data.timeline import NEG, POS, format_time
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
+    AssignShape,
     BindShape,
     DilateShape,
     ErodeShape,
@@ -158,6 +159,8 @@ class _Lives:
             return "matters at its own time alone"
         rule, last = life.cause.source, self._steps[(life.operators or (life.cause.id,))[0]]
         names = " below ".join(f"`{self._written[name]}`" for name in life.operators)
+        if life.length >= POS and isinstance(last.shape, AssignShape):
+            return f"holds until something else is assigned, in {rule}"
         if life.length >= POS and isinstance(last.shape, PairShape | LatchShape):
             return f"{names} reaches back to it as long as its left side holds, in {rule}"
         if life.length >= POS:
@@ -168,7 +171,7 @@ class _Lives:
         return f"{names} and a wait of {waits} in {rule}" if life.waits else f"{names} in {rule}"
 
 
-def looks_back(shape: Shape, port: int) -> int:
+def looks_back(shape: Shape, port: int) -> int:  # noqa: PLR0911 - one for each operator
     """How long after a fact's time a step may still read it on this port (encoded); below 0 where it looks ahead.
 
     That is ϱ⁺ for a diamond, a box and the right side of since; −ϱ⁻ for what looks ahead. The left side of since and until
@@ -180,6 +183,8 @@ def looks_back(shape: Shape, port: int) -> int:
         case PairShape("since", metric) if port == 1:
             return min(metric.b, POS)
         case LatchShape() if port == 1:
+            return POS
+        case AssignShape():
             return POS
         case PairShape("until", metric) if port == 1:
             return -metric.a

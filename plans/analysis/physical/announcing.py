@@ -14,6 +14,7 @@ from tidelog.plans.plan.plan import (
     AggregateShape,
     Announced,
     AntiJoinShape,
+    AssignShape,
     DilateShape,
     ErodeShape,
     Feed,
@@ -31,28 +32,32 @@ from tidelog.plans.plan.shapes import lead_of_feed
 
 
 def announcing_steps(
-    steps: Sequence[Step], watched: Collection[str], leads: Mapping[str, int], prospects: Prospects
+    steps: Sequence[Step],
+    watched: Collection[str],
+    leads: Mapping[str, int],
+    prospects: Prospects,
+    clocked: Collection[int] = (),
 ) -> tuple[dict[str, Announced], frozenset[Port]]:
     """The steps that announce that a row goes on holding, and that it does not any more, or pass this on; and who takes it.
 
     Someone takes it: outputs and constraints, which are `watched`, or ports of other steps. Whoever else reads such a step
-    gets pieces (`plans/compiling/pieces.py`).
+    gets pieces (`plans/compiling/pieces.py`). The loops `clocked` go through time, and take notices inside.
     """
     if not any(announces(step.shape) for step in steps):
         return {}, frozenset()
-    return _Announcing(steps, watched, leads, prospects).find()
+    return _Announcing(steps, watched, leads, prospects, clocked).find()
 
 
 def announces(shape: Shape) -> bool:
     """Whether standing rows begin at this operator: its rows hold as long as something does not come."""
-    return isinstance(shape, AntiJoinShape | LatchShape | LatestShape | AggregateShape)
+    return isinstance(shape, AntiJoinShape | LatchShape | AssignShape | LatestShape | AggregateShape)
 
 
 def _sweeps(shape: Shape) -> bool:
     """Whether a step takes notices only as far as all its ports are known."""
     if isinstance(shape, JoinShape):
         return len(shape.atoms) > 1
-    return isinstance(shape, AntiJoinShape | ErodeShape)
+    return isinstance(shape, AntiJoinShape | AssignShape | ErodeShape)
 
 
 def _only_takes(step: Step) -> bool:
@@ -82,8 +87,14 @@ def _distance(shape: DilateShape) -> int:
 
 class _Announcing:
     def __init__(
-        self, steps: Sequence[Step], watched: Collection[str], leads: Mapping[str, int], prospects: Prospects
+        self,
+        steps: Sequence[Step],
+        watched: Collection[str],
+        leads: Mapping[str, int],
+        prospects: Prospects,
+        clocked: Collection[int],
     ) -> None:
+        self.clocked = clocked
         self.steps = {step.id: step for step in steps}
         self.leads = leads
         self.heard = set(watched)  # what they announce is taken by someone
@@ -111,7 +122,7 @@ class _Announcing:
         for step in reversed(self.steps.values()):  # who reads a step outside loops comes behind it
             if step.loop is not None:
                 if step == self.loops[step.loop][-1]:
-                    taking |= self._taken_by_loop(self.loops[step.loop])
+                    taking |= self._taken_by_loop(self.loops[step.loop], step.loop in self.clocked)
                 continue
             taken = self._taken(step) if step.id in self.reach or _only_takes(step) else []
             if step.id not in self.heard and not (taken and (_groups(step.shape) or _only_takes(step))):
@@ -127,7 +138,8 @@ class _Announcing:
                 name in fed or step.loop is not None or isinstance(step.shape, LatchShape)
             )  # whose facts may come again, as in what stands
             beyond = reach - self.leads[name] if reach < POS else 0
-            found[name] = Announced(beyond, self._slowest(step), is_fed)
+            slowest = 0 if step.loop in self.clocked else self._slowest(step)
+            found[name] = Announced(beyond, slowest, is_fed)
         return found, frozenset(taking)
 
     def _follow(self, step: Step) -> None:
@@ -155,7 +167,10 @@ class _Announcing:
         self.reach[step.id] = lead if step.id in self.irregular else max(lead, reach)
 
     def _follow_loop(self, members: Sequence[Step]) -> None:
-        """A loop announces as a whole: all that is read outside."""
+        """A loop announces as a whole: all that is read outside. A clocked one does so inside, too."""
+        if members[0].loop in self.clocked:
+            self.reach |= {step.id: self.leads[step.id] for step in members if not _lasts(step.shape)}
+            return
         entries = [(step, port) for step, port in self._ports(members) if self._is_entry(step, port)]
         fed_by = [name for step, port in entries if (name := step.inputs[port].name) in self.reach]
         least = min((self._lead(step.inputs[port]) for step, port in entries), default=POS)
@@ -174,8 +189,12 @@ class _Announcing:
             return self._is_entry(step, 1) and self._lead(step.inputs[1]) <= least
         return isinstance(shape, JoinShape) or (isinstance(shape, UnionShape) and shape.reach == 1)
 
-    def _taken_by_loop(self, members: Sequence[Step]) -> set[Port]:
-        """The ports of a loop that take notices. A loop whose notices nobody takes tells none."""
+    def _taken_by_loop(self, members: Sequence[Step], is_clocked: bool) -> set[Port]:
+        """The ports of a loop that take notices. A loop whose notices nobody takes tells none, unless it is clocked."""
+        if is_clocked:
+            taken = {(step.id, port) for step, port in self._ports(members) if self._comes_with(step, port)}
+            self.heard |= {self.steps[name].inputs[port].name for name, port in taken}
+            return taken
         if not any(step.id in self.reach and step.id in self.heard for step in members):
             for step in members:
                 self.reach.pop(step.id, None)
@@ -183,6 +202,10 @@ class _Announcing:
         taken = {(step.id, port) for step, port in self._ports(members) if self._feeds(step, port)}
         self.heard |= {self.steps[name].inputs[port].name for name, port in taken}
         return taken
+
+    def _comes_with(self, step: Step, port: int) -> bool:
+        """Whether a port of a clocked loop takes notices."""
+        return self._feeds(step, port) and not (self._is_entry(step, port) and step.inputs[port].name in self.irregular)
 
     def _ports(self, members: Sequence[Step]) -> list[tuple[Step, int]]:
         return [(step, port) for step in members for port in range(len(step.inputs))]
@@ -205,7 +228,7 @@ class _Announcing:
         match step.shape:
             case UnionShape():
                 return True
-            case JoinShape() | AntiJoinShape() | ErodeShape():
+            case JoinShape() | AntiJoinShape() | AssignShape() | ErodeShape():
                 return not _sweeps(step.shape) or self._meets(step)
             case DilateShape(metric):
                 return step.id not in self.irregular and (metric.b < POS or _only_takes(step))

@@ -45,7 +45,7 @@ def begins_row_by_row(plan: Plan) -> str | None:
 def stays_at_one_time(loop: Loop, steps: Mapping[str, Step]) -> bool:
     """Whether rounds over columns can run a loop: it moves nothing in time, and comes to rest, for it makes no values."""
     plain = all(isinstance(steps[name].shape, UnionShape | JoinShape | AntiJoinShape) for name in loop.members)
-    return plain and not loop.holds and not loop.creates_values
+    return plain and not loop.order and not loop.holds and not loop.creates_values
 
 
 def row_by_row(plan: Plan) -> list[str]:

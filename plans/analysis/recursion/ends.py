@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.analysis.recursion.loops import computes
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import DilateShape, ErodeShape, PairShape, Shape, Step, SteppedShape, ThresholdShape
 from tidelog.plans.plan.shapes import lead
+from tidelog.plans.tree.components import components
 
 Ending = Literal["finite", "forward", "periodic", "unbounded"]
 """`finite`: there is always an end; `forward`: there is one up to any time, and what comes then repeats itself; `periodic`:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tidelog.plans.analysis.horizons.memory import binds_value
-from tidelog.plans.analysis.recursion.components import back_edges, components
+from tidelog.plans.analysis.recursion.clocked import asks_for_absence, order_of
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
-from tidelog.plans.plan.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step
+from tidelog.plans.plan.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step, UnionShape
 from tidelog.plans.plan.shapes import lead, lead_of_feed, moves_in_time
+from tidelog.plans.tree.components import back_edges, components
 from tidelog.plans.tree.syntax import Variable
 
 
@@ -72,7 +73,10 @@ class LoopFinder:
     def _loop(self, number: int, steps: list[Step], outside: dict[str, int]) -> tuple[Loop, list[Step]]:
         steps = [replace(step, loop=number) for step in steps]
         holds: list[Step] = []
-        if any(moves_in_time(step.shape) for step in steps):
+        is_clocked = any(asks_for_absence(step, [each.id for each in steps]) for step in steps)
+        if is_clocked:
+            steps = [replace(step, shape=UnionShape()) if isinstance(step.shape, UnionShape) else step for step in steps]
+        elif any(moves_in_time(step.shape) for step in steps):
             steps, holds = self._insert_holds(number, steps)
             if all(lead_of_feed(feed, outside) >= POS for _, _, feed in _entries(steps + holds)):
                 holds[0] = replace(holds[0], inputs=(*holds[0].inputs, Feed("clock")))
@@ -84,6 +88,8 @@ class LoopFinder:
             by_origin.setdefault(origin, []).append((name, port))
             leads[origin] = lead_of_feed(feed, outside)
         ways = [self._shortest(every, entries) for entries in by_origin.values()]
+        if is_clocked:
+            return self._clocked(number, every, by_origin, leads), every
         loop = Loop(
             number=number,
             members=tuple(step.id for step in every),
@@ -95,6 +101,29 @@ class LoopFinder:
             creates_values=tuple(step.id for step in every if computes(step) and self._comes_round(every, step)),
         )
         return loop, every
+
+    def _clocked(
+        self, number: int, steps: list[Step], entries: Mapping[str, Sequence[tuple[str, int]]], leads: Mapping[str, int]
+    ) -> Loop:
+        """A loop that goes through time: all of it is known as far as what feeds it last."""
+        order, by_name = order_of(steps, self._refuse), {step.id: step for step in steps}
+        return Loop(
+            number=number,
+            members=tuple(step.id for step in steps),
+            entries=tuple(entry for each in entries.values() for entry in each),
+            origins=tuple(number for number, each in enumerate(entries.values()) for _ in each),
+            origin_leads=tuple(leads.values()),
+            leads={step.id: (0,) * len(entries) for step in steps},
+            holds=(),
+            creates_values=tuple(name for group in order if len(group) > 1 for name in group if computes(by_name[name])),
+            order=order,
+        )
+
+    def _refuse(self, step: Step) -> ProgramError:
+        names = f"`{step.source}`" if step.source else f"`{step.predicate}`"
+        message = f"{names} takes part in a recursion with `not`, which goes through time, and cannot"
+        help = "let it look back alone, by `diamondminus`, `boxminus` or `since`, from rules outside of this recursion"
+        return ProgramError([Diagnostic("unstratified", message, self.span_of(step), help=help)])
 
     def _comes_round(self, steps: list[Step], step: Step) -> bool:
         """Whether what a step sends can come back to it at the same time; otherwise each round moves on in time."""

@@ -5,13 +5,13 @@ A predicate of the program's text is *derived* in rounds; what normalising made 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.analysis.recursion.ends import Ending, ending_of, looks_back
 from tidelog.plans.analysis.recursion.strata import by_level
 from tidelog.plans.plan.plan import Step
+from tidelog.plans.tree.components import components
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,15 @@ class Stratum:
 
     `components` hold the derived predicates, each behind those that it reads; `constraints` are checked here; `steps`
     compute both, each behind what feeds it within a round; `reads` are the predicates of the text, derived here or not,
-    that feed them. A step that two strata need stands in both.
+    that feed them. A step that two strata need stands in both. One that is `clocked` is a component that depends on its own
+    negation at earlier times: it goes through time, and has no rounds.
     """
 
     components: tuple[Component, ...]
     constraints: tuple[str, ...]
     steps: tuple[str, ...]
     reads: tuple[str, ...]
+    is_clocked: bool = False
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -51,9 +53,15 @@ class Stratum:
 
 
 class RoundPlanner:
-    """Arranges steps by strata and components; `text` are the steps that unite a predicate of the program's text."""
+    """Arranges steps by strata and components; `text` are the steps that unite a predicate of the program's text.
 
-    def __init__(self, steps: Iterable[Step], text: Iterable[str], constraints: Iterable[str]) -> None:
+    `clocked` are the predicates that depend on their own negation at earlier times.
+    """
+
+    def __init__(
+        self, steps: Iterable[Step], text: Iterable[str], constraints: Iterable[str], clocked: Set[str] = frozenset()
+    ) -> None:
+        self._clocked = clocked
         self._steps = {step.id: step for step in steps}
         self._text = set(text)
         self._rules = {name: self._steps[name].feeders for name in self._steps if name in self._text}
@@ -72,10 +80,17 @@ class RoundPlanner:
         targets = [name for name, rules in self._rules.items() if rules] + list(self._constraints)
         found = self._components([name for name in targets if name in self._text])
         by_stratum = by_level({name: levels.get(name, 0) for name in targets})
-        return tuple(self._stratum(set(names), found) for names in by_stratum)
+        return tuple(stratum for names in by_stratum for stratum in self._of_level(set(names), found))
+
+    def _of_level(self, names: set[str], found: Sequence[Component]) -> Iterator[Stratum]:
+        parts = [component for component in found if component.predicates[0] in names]
+        clocked = [component for component in parts if not self._clocked.isdisjoint(component.predicates)]
+        yield from (Stratum((component,), (), (), component.reads, is_clocked=True) for component in clocked)
+        if len(parts) > len(clocked) or not names.isdisjoint(self._constraints):
+            yield self._stratum(names, [component for component in parts if component not in clocked])
 
     def _stratum(self, names: set[str], found: Sequence[Component]) -> Stratum:
-        parts = tuple(component for component in found if component.predicates[0] in names)
+        parts = tuple(found)
         constraints = tuple(name for name in self._constraints if name in names)
         ends = [rule for part in parts for name in part.predicates for rule in self._rules[name]]
         steps = self._behind([*ends, *constraints])
@@ -106,16 +121,17 @@ class RoundPlanner:
         )
 
     def _behind(self, ends: Iterable[str]) -> tuple[str, ...]:
-        """Some steps and all that feed them within a round, each behind what feeds it."""
+        """Some steps and all that feed them within a round, each behind what feeds it, unless they go round."""
         done: dict[str, None] = {}
+        begun: set[str] = set()
         work = [(name, False) for name in reversed(list(ends))]
         while work:
             name, is_fed = work.pop()
-            if name in done:
-                continue
             if is_fed:
                 done[name] = None
+            if name in begun:
                 continue
+            begun.add(name)
             work.append((name, True))
             work += [(source, False) for source in self._steps[name].feeders if source not in self._text]
         return tuple(done)

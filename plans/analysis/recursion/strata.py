@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tidelog.plans.analysis.recursion.components import components
 from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.tree.components import components
 from tidelog.plans.tree.names import predicates
 from tidelog.plans.tree.syntax import Aggregate, Atom, Formula, Latest, Negation
 
@@ -28,12 +28,22 @@ def by_level(levels: Mapping[str, int]) -> Strata:
 
 
 def levels_of(normal: NormalProgram) -> dict[str, int]:
-    """How far above the ground each predicate that rules mention stands, fresh ones too: so many negations, at most."""
+    """How far above the ground each predicate that rules mention stands, fresh ones too: so many negations, at most.
+
+    What depends on its own negation, at earlier times or by constants, is finished as a whole: it waits for all that it
+    reads, and what reads it waits for it.
+    """
     reads = _reads(normal)
     level: dict[str, int] = {}
+    whole = set(normal.split)
     for members in components(_feeds(reads)):
+        if any(negated and name in members for member in members for name, negated in reads[member].items()):
+            whole.update(members)
         below = [
-            level[name] + negated for member in members for name, negated in reads[member].items() if name not in members
+            level[name] + (negated or name in whole or member in whole)
+            for member in members
+            for name, negated in reads[member].items()
+            if name not in members
         ]
         level.update(dict.fromkeys(members, max(below, default=0)))
     return level
@@ -48,7 +58,7 @@ def _reads(normal: NormalProgram) -> dict[str, dict[str, bool]]:
             for name in predicates(part):
                 reads.setdefault(name, {})
                 known = reads.setdefault(head, {})
-                known[name] = known.get(name, False) or _waits(part)
+                known[name] = known.get(name, False) or rule.assigns == "kept" or _waits(part)
     return reads
 
 

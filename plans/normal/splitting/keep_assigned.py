@@ -1,0 +1,27 @@
+"""Pass: what is assigned is kept by one rule, which an operator of its own computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidelog.plans.normal.program import NormalProgram
+from tidelog.plans.tree.machines import keeping
+from tidelog.plans.tree.names import predicates
+
+
+def keep_assigned(program: NormalProgram) -> NormalProgram:
+    """Put one rule in place of that which tells what is assigned (`plans/tree/machines.py`).
+
+    >>> from tidelog.plans.normal.normalise import text_after
+    >>> print(text_after("keep_assigned", "mode(M) := on :- start(M). mode(M) := none :- stop(M)."))
+    output mode.
+    mode(M) := on :- start(M).
+    mode(M) := none :- stop(M).
+    mode(M, V) := 'mode :='(M, V), not 'mode := none'(M).
+    'mode := other'(M, V) :- mode(M, V), 'mode :='(M, W), V != W.
+    'mode := other'(M, V) :- mode(M, V), 'mode := none'(M).
+    """
+    if not any(rule.assigns for rule in program.rules):
+        return program
+    read = {name for rule in program.rules for part in rule.body for name in predicates(part)}
+    return replace(program, rules=tuple((rule.assigns == "holds" and keeping(rule, read)) or rule for rule in program.rules))

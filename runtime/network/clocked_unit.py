@@ -1,0 +1,111 @@
+"""The unit of a clocked loop: it goes through time as far as all that feeds it is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from tidelog.operators.loops.open_loop import EndlessError
+from tidelog.operators.stores.notices import Notices
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import Loop
+from tidelog.runtime.network.clock import Clock, Told
+from tidelog.runtime.network.graph import Graph
+from tidelog.runtime.network.loop_unit import LoopUnit
+from tidelog.runtime.network.outlet import Outlet
+from tidelog.runtime.network.units import Reach, Unit
+
+
+class ClockedUnit(Unit):
+    """The steps of a clocked loop: what comes waits until its time has come."""
+
+    __slots__ = ("_clock", "_entries", "_least", "_shown")
+
+    def __init__(self, index: int, graph: Graph, outlet: Outlet, loop: Loop, clock: Clock) -> None:
+        super().__init__(index, graph, outlet)
+        self._clock = clock
+        self._shown = NEG  # all is told up to here
+        self._entries = [(step, port, graph.steps[step].inputs[port]) for step, port in loop.entries]
+        self._least = min(self._lead(feed) for _, _, feed in self._entries)
+
+    def refresh(self, step: str) -> None:
+        """Who listens to a step inside is told what it sends."""
+
+    def take(self) -> None:
+        pending, self.pending = self.pending, []
+        for step, port, facts, notices in pending:
+            count = len(facts) if notices is None else len(facts) + len(notices)
+            self.credit += count
+            self._bound.moved(count)
+            self._clock.bring(step, port, facts, notices)
+
+    def settle(self, watermark: int | None, reach: Reach) -> None:
+        clock = self._clock
+        for step, port, feed in self._entries:
+            ahead = self._known.get(feed)
+            clock.reach(step, port, reach(feed) if ahead is None or watermark is None else watermark + ahead)
+        for told in self._run(clock.go_on()):
+            self._shown = clock.known
+            self.send(*told)
+        if clock.frontier() >= POS and not clock.unfinished and clock.known < POS:
+            self._follow()
+        self._shown = clock.known
+
+    def _follow(self) -> None:
+        """What follows behind the stream's end is told once it is known that it comes to an end; else what stands ends."""
+        clock, graph = self._clock, self._graph
+        standing = {name: graph.standing_rows(name) for name in clock.loop.members}
+        withheld = [(clock.known, told) for told in self._run(clock.follow())]
+        if clock.unfinished:
+            self._shown = clock.known
+            for name, rows in standing.items():
+                if rows:
+                    self.send(name, [], Notices((), [(row, since, clock.known) for row, since in rows]))
+            return
+        for known, told in withheld:
+            self._shown = known
+            self.send(*told)
+
+    def _run(self, told: Iterable[Told]) -> Iterable[Told]:
+        """What follows, with who has failed, and who makes more than there is room for."""
+        graph, clock = self._graph, self._clock
+        try:
+            for name, facts, notices in told:
+                self._bound.moved(len(facts) + (0 if notices is None else len(notices)))
+                if name in graph.hearing:
+                    graph.hearing[name]("", facts, notices)
+                yield name, facts, notices
+        except EndlessError as error:
+            time = clock.known
+            name = clock.running.members[error.member]
+            raise graph.creates_values(clock, name, (error.row, time, time)) from error
+        except Exception as error:
+            raise graph.failure(clock.running.members[0], (), error) from error
+
+    def count_waiting(self, counts: Counter[str]) -> None:
+        super().count_waiting(counts)
+        for (step, port), facts in self._clock.waiting():
+            feed = self._graph.steps[step].inputs[port]
+            if feed.kind == "step":
+                counts[feed.name] += facts
+
+    def frontier(self, step: str) -> int:
+        return self._shown
+
+    def restore_frontiers(self) -> None:
+        """The clock has been restored."""
+        self._shown = self._clock.known
+
+    def deadline(self) -> int:
+        due = self._clock.due()
+        if due >= POS or self._clock.unfinished:
+            return POS
+        return NEG if self.is_irregular else due - self._least
+
+
+def unit_of_loop(index: int, graph: Graph, outlet: Outlet, loop: Loop) -> Unit:
+    """The unit of a loop, clocked or not."""
+    control = graph.controls[loop.number]
+    if isinstance(control, Clock):
+        return ClockedUnit(index, graph, outlet, loop, control)
+    return LoopUnit(index, graph, outlet, loop)
