@@ -21,6 +21,7 @@ from tidelog.plans.tree.syntax import (
     Interval,
     Latest,
     Negation,
+    Period,
     Rule,
     Unary,
     Value,
@@ -104,6 +105,8 @@ class _Reader:
                 left, right = self._binary(formula)
                 yield from self._parts(formula.left, is_negated, _towards(side, left))
                 yield from self._parts(formula.right, is_negated, _towards(side, right))
+            case Aggregate(window=Period()):  # a period lies on both sides
+                yield from self._parts(formula.operand, True, "any")
             case Window(window=window):
                 is_odd = window.tuples or window.step is not None or formula.mode == "at"
                 yield from self._parts(formula.operand, is_negated, "any" if is_odd else side)
