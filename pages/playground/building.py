@@ -13,8 +13,9 @@ from pages.recipes import ROOT, recipes
 HERE = Path(__file__).parent
 PAGE = ("index.html", "page.css", "page.js", "worker.js", "running.py")
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-DEPENDENCIES = ("lark", "msgspec")
-"""What compiling and sessions import. The engine's anyio and trio are not needed: a session has no tasks."""
+DEPENDENCIES = ("lark", "msgspec", "tzdata")
+"""What compiling and sessions import, and time zones, of which a browser's Python has none. The engine's anyio and trio are
+not needed: a session has no tasks."""
 _CARRIED = {".py", ".lark", ".json"}
 
 

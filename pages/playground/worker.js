@@ -6,6 +6,7 @@ const python = await loadPyodide({ indexURL: new URL("pyodide/", import.meta.url
 for (const [file, format] of [
   ["lark.whl", "wheel"],
   ["msgspec.whl", "wheel"],
+  ["tzdata.whl", "wheel"],
   ["tidelog.zip", "zip"],
 ]) {
   const response = await fetch(file);

@@ -267,12 +267,16 @@ def _timeline(timeline: syntax.TimelineDeclaration) -> str:
 
 def _calendar(calendar: syntax.CalendarDeclaration) -> str:
     parts = [f"from {quote(calendar.path)}"] if calendar.path else []
-    parts += [f"each {calendar.each}"] if calendar.each else []
-    parts += map(_daily, calendar.daily)
+    parts += format_times(calendar)
     parts += [f"zone {quote(calendar.zone)}"] if calendar.zone else []
     parts += [f"except {format_predicate(name)}" for name in calendar.excepted]
     sign = "" if calendar.path else "= "
     return f"calendar {_declared(calendar.predicate, calendar.fields)} {sign}{', '.join(parts)}"
+
+
+def format_times(calendar: syntax.CalendarDeclaration) -> list[str]:
+    """The parts that say when a calendar holds: `mon-fri 08:00-17:00`, or `each day`; none where a file says it."""
+    return [f"each {calendar.each}"] if calendar.each else [*map(_daily, calendar.daily)]
 
 
 def _daily(daily: syntax.Daily) -> str:

@@ -33,10 +33,15 @@ p(a)@[2024-07-01T10:00Z,3).
 background g from "x.csv".
 output alarm, q.
 ask alarm(X)@T.
+calendar office = mon-fri 08:00-12:00 13:00-17:00, sat 9:00-12:30, zone "Europe/Berlin", EXCEPT holiday, 'a b'.
+calendar holiday = 2026-12-24 to 2026-12-26, jan 1, dec 24-jan 2, mon wed.
+calendar day(D) = each day, zone "Europe/Berlin".
+h(A) :- A = avg(V) over p(S, V) per week zone "Asia/Tokyo" by S, per(zone), B = count() over q(X) per office, each(except).
 """
 KEYWORDS = {
     *("METRIC", "NOT", "SINCE", "UNTIL", "IN", "STEP", "OF", "MOD", "TIMELINE", "INPUT", "OUTPUT", "BACKGROUND", "ASK"),
     *("KIND", "UNIT", "RESOLUTION", "ROUND", "DELAY", "FROM", "TYPE", "ROUNDING"),
+    *("CALENDAR", "EACH", "ZONE", "EXCEPT", "PER", "PERIOD"),
 }
 
 
@@ -81,7 +86,9 @@ def test_variables_and_types_have_colours_of_their_own() -> None:
     assert found["Top"] is Keyword.Constant
     assert found["abs"] is Name.Builtin
     assert found["5 min"] in Number
-    assert found["2024-07-01T10:00Z"] is Token.Literal.Date
+    assert found["week"] is Keyword.Type
+    dates = ["2024-07-01T10:00Z", "mon-fri", "08:00-12:00", "sat", "jan 1", "dec 24-jan 2", "2026-12-24"]
+    assert {found[text] for text in dates} == {Token.Literal.Date}
 
 
 # --- the TextMate grammar -----------------------------------------------------------------------------------------------
@@ -141,7 +148,16 @@ def test_each_keyword_is_defined() -> None:
     """Every keyword of the grammar has a definition for the language server."""
     text = (Path(str(plans.__file__)).parent / "language/grammar.lark").read_text("utf-8")
     terminals = re.findall(r"^[A-Z]+\.9: /(?:\(\?:)?([a-z|]+)\)?\(\?!", text, re.MULTILINE)
-    words = {word for terminal in terminals for word in terminal.split("|")} - {"rational", "integer", "from"}
+    words = {word for terminal in terminals for word in terminal.split("|")} - {
+        "rational",
+        "integer",
+        "from",
+        "hour",
+        "day",
+        "week",
+        "month",
+        "year",
+    }
     assert len(words) > 15
     assert words <= WORDS.keys()
 

@@ -285,6 +285,51 @@ def test_symbols(server: Client, uri: str) -> None:
     ]
 
 
+CALENDARS = """\
+timeline integer, unit 1 min.
+calendar holiday = 2026-12-24 to 2026-12-26, jan 1.
+% When somebody is there.
+calendar office = mon-fri 08:00-17:00, zone "Europe/Berlin", except holiday.
+calendar day(D) = each day, zone "Europe/Berlin".
+busy(N) :- N = count() over call(_) per office.
+mean(D, A) :- A = avg(V) over temp(V) per day, day(D).
+utc(A) :- A = avg(V) over temp(V) per day zone "UTC", not office.
+"""
+
+
+def test_hover_over_calendars(server: Client, uri: str) -> None:
+    """When it holds, and the comment above it, also where `per` names it; the words around are told as words."""
+    server.change(uri, CALENDARS)
+    for part, nth, texts in (
+        ("office", 0, ["calendar: holds mon-fri 08:00-17:00, Europe/Berlin, except holiday", "When somebody is there."]),
+        ("office", 1, ["calendar: holds mon-fri"]),
+        ("holiday", 1, ["calendar: holds 2026-12-24 to 2026-12-26, jan 1, UTC"]),
+        ("day,", 1, ["day(_)", "calendar: holds each day, Europe/Berlin"]),
+        ("calendar", 0, ["known at all times"]),
+        ("per", 0, ["or over the interval of a calendar"]),
+        ("zone", 0, ["IANA"]),
+        ("except", 0, ["where one of these calendars does"]),
+        ("each", 0, ["with the name of the"]),
+    ):
+        found = ask(server, "hover", uri, place(CALENDARS, part, nth, 1))["contents"]["value"]
+        assert [text for text in texts if text not in found] == [], found
+    assert ask(server, "hover", uri, place(CALENDARS, "day zone", 0, 1)) is None
+
+
+def test_calendars_are_declarations(server: Client, uri: str) -> None:
+    """To go to, in the outline, and renamed wherever they are named; `per day zone` is not the calendar `day`."""
+    server.change(uri, CALENDARS)
+    for part, nth, line in (("office", 1, 4), ("office", 2, 4), ("holiday", 1, 2), ("day,", 1, 5)):
+        found = ask(server, "definition", uri, place(CALENDARS, part, nth, 1))
+        assert [number for number, _ in shown(CALENDARS, [item["range"] for item in found])] == [line]
+    symbols = server.request("textDocument/documentSymbol", textDocument={"uri": uri})
+    assert [item["name"] for item in symbols if item["detail"] == "calendar"] == ["holiday", "office", "day"]
+    edits = ask(server, "rename", uri, place(CALENDARS, "day(D)", 0, 1), newName="date")["changes"][uri]
+    assert edited(CALENDARS, edits) == CALENDARS.replace("day(D)", "date(D)").replace("per day,", "per date,")
+    edits = ask(server, "rename", uri, place(CALENDARS, "holiday", 1, 1), newName="day off")["changes"][uri]
+    assert edited(CALENDARS, edits) == CALENDARS.replace("holiday", "'day off'")
+
+
 # --- changes ------------------------------------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ def stable_model(program: Program, facts: Iterable[GroundFact], low: int, high: 
         check(rule, number)
     grid = make_grid(program, given, Fraction(low), Fraction(high), None)
     ready = [without_anonymous(with_thresholds(rule)) for rule in rules]
-    assumed = Evaluation(grid, -math.inf, [])
+    assumed = Evaluation(grid, -math.inf, [], {})
     for _ in range(most):
         found = Judged(grid, _start_cell(grid, given, None), _arrivals(grid, inputs_of(program), given))
         found.assumed = assumed

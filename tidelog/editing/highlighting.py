@@ -11,6 +11,10 @@ from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, Pu
 _END = r"(?!\w|[:/]\w)"
 _UNIT = r"(?:\s*(?:us|ms|s|min|h|d)(?!\w))?"
 _NUMBER = rf"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?{_UNIT}(?!\w)"
+_DAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+_PERIOD = r"(?:hour|day|week|month|year)(?![\w:/-])"
 _NAME = r"[A-Za-z_]\w*(?::\w+)?"
 
 
@@ -34,10 +38,16 @@ class TideLexer(RegexLexer):  # type: ignore[misc] # Pygments has no types
             (r'"(?:[^"\\\n]|\\[^\n])*"', String.Double),
             (r"'[^'\n]+'", Name.Function),
             (r"(timeline)(\s+)(rational|integer)\b", bygroups(Keyword.Declaration, Whitespace, Keyword.Type)),
-            (r"(?:input|output|background|ask|parameter)(?=\s+[A-Za-z_'])", Keyword.Declaration),
+            (r"(?:input|output|background|ask|parameter|calendar)(?=\s+[A-Za-z_'])", Keyword.Declaration),
             (rf"(?:unit|resolution|delay)(?!\w)(?=\s*{_NUMBER})", Keyword.Declaration),
             (r"(round)(\s+)(down|nearest|up)\b", bygroups(Keyword.Declaration, Whitespace, Keyword.Type)),
-            (r'from(?=\s*")', Keyword.Declaration),
+            (r'(?:from|zone)(?=\s*")', Keyword.Declaration),
+            (rf"(each|per)(\s+)({_PERIOD})", bygroups(Keyword, Whitespace, Keyword.Type)),
+            (r"(?:per|except)(?=\s+[A-Za-z_'])", Keyword),
+            (rf"{_DAY}(?:\s*-\s*{_DAY}|(?=\s+(?:{_DAY}|{_CLOCK})))(?![\w:/-])", Literal.Date),
+            (rf"{_MONTH}[ \t]+[0-9]{{1,2}}(?:\s*-\s*(?:{_MONTH}[ \t]+)?[0-9]{{1,2}})?(?![\w:-])", Literal.Date),
+            (rf"{_CLOCK}\s*-\s*{_CLOCK}(?![\w:])", Literal.Date),
+            (r"to(?=[ \t]+[0-9]{4}-)", Keyword),
             (rf"(?:diamondminus|diamondplus|boxminus|boxplus|sometime|always){_END}", Keyword),
             (rf"(?:since|until|not|mod){_END}", Keyword),
             (r"in(?=\s*\[)", Keyword),

@@ -10,7 +10,7 @@ from tidelog.editing.names import Mention, Names
 from tidelog.editing.sentences import lasting_at
 from tidelog.editing.words import WORDS
 from tidelog.plans.diagnostics.errors import Span
-from tidelog.plans.language.printing import format_predicate, format_statement
+from tidelog.plans.language.printing import format_predicate, format_statement, format_times
 from tidelog.plans.tree import syntax
 
 _MOST_RULES = 5
@@ -67,7 +67,9 @@ def _predicate(names: Names, findings: Findings | None, mention: Mention) -> Ite
     places = names.of(name)
     yield f"```tide\n{_form(names, name)}\n```"
     yield ", ".join(_kinds(names, places))
-    comments = (names.comment_above(item.statement) for item in places if item.role in ("input", "background", "head"))
+    comments = (
+        names.comment_above(item.statement) for item in places if item.role in ("input", "background", "calendar", "head")
+    )
     comment = next((text for text in comments if text), "")
     if comment:
         yield comment
@@ -93,22 +95,34 @@ def _form(names: Names, name: str) -> str:
 
 def _kinds(names: Names, places: list[Mention]) -> Iterator[str]:
     count = {
-        role: sum(item.role == role for item in places) for role in ("head", "fact", "input", "background", "output", "ask")
+        role: sum(item.role == role for item in places)
+        for role in ("head", "fact", "input", "background", "calendar", "output", "ask")
     }
     if count["input"]:
         yield "input"
     if count["background"]:
         yield "background facts"
+    if count["calendar"]:
+        yield f"calendar: {_when(names, places[0].name)}"
     if count["fact"]:
         yield f"{count['fact']} fact{'s' * (count['fact'] > 1)} of the program"
     if count["head"]:
         yield f"derived by {count['head']} rule{'s' * (count['head'] > 1)}"
-    if not any(count[role] for role in ("input", "background", "fact", "head")):
+    if not any(count[role] for role in ("input", "background", "calendar", "fact", "head")):
         yield "neither declared nor derived" if _declares(names) else "input (not declared)"
     if count["output"] or (count["head"] and not _chooses(names)):
         yield "output"
     if count["ask"]:
         yield "asked for"
+
+
+def _when(names: Names, name: str) -> str:
+    """When a calendar holds: `holds mon-fri 08:00-17:00, Europe/Berlin`."""
+    calendars = (item for item in names.statements if isinstance(item, syntax.CalendarDeclaration))
+    found = next(item for item in calendars if item.predicate == name)
+    times = format_times(found) or [f"as `{found.path}` says"]
+    excepted = [f"except {format_predicate(item)}" for item in found.excepted]
+    return f"holds {', '.join([*times, found.zone or 'UTC', *excepted])}"
 
 
 def _declares(names: Names) -> bool:

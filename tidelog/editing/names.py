@@ -18,8 +18,8 @@ from tidelog.plans.language.statements import RawStatement, StatementKind, split
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.walk import head_atom
 
-Role = Literal["input", "background", "fact", "head", "body", "output", "ask", "window", "variable"]
-DEFINING: tuple[Role, ...] = ("input", "background", "fact", "head")
+Role = Literal["input", "background", "calendar", "fact", "head", "body", "output", "ask", "window", "period", "variable"]
+DEFINING: tuple[Role, ...] = ("input", "background", "calendar", "fact", "head")
 """Where a predicate comes from: what `go to definition` finds."""
 
 
@@ -91,7 +91,7 @@ class Names:
     def definitions(self, mention: Mention) -> list[Mention]:
         """Where a predicate comes from: its declaration if it has one, else its facts and the heads of its rules."""
         places = [item for item in self.same(mention) if item.role in DEFINING]
-        declared = [item for item in places if item.role in ("input", "background")]
+        declared = [item for item in places if item.role in ("input", "background", "calendar")]
         return declared or places
 
     def predicates(self) -> dict[str, int | None]:
@@ -116,8 +116,12 @@ class Names:
         return "\n".join(reversed(found))
 
     def _find(self) -> Iterator[Mention]:
+        """All mentions; `per day` mentions a predicate only where a calendar is called so."""
+        calendars = {item.predicate for item in self.statements if isinstance(item, syntax.CalendarDeclaration)}
         for number, (raw, reading) in enumerate(zip(self.raws, self.readings, strict=True)):
             for item in reading.mentions if reading is not None else ():
+                if item.role == "period" and item.name not in calendars:
+                    continue
                 span = Span(raw.start + item.span.start, raw.start + item.span.end)
                 yield replace(item, span=span, statement=number)
 
@@ -146,10 +150,10 @@ def _mentions(statement: syntax.Statement, number: int, tokens: list[Token]) -> 
         elif isinstance(node, syntax.Atom):
             role: Role = "head" if node is head else _role_of_atoms(statement)
             yield _mention(node.predicate, role, token, number, len(node.arguments))
-    for token in _listed(statement, tokens):
+    arity = len(statement.fields) if isinstance(statement, syntax.Input | syntax.CalendarDeclaration) else None
+    for token, role in _listed(statement, tokens):
         name = token[1:-1] if token.type == "QUOTED" else str(token)
-        arity = len(statement.fields) if isinstance(statement, syntax.Input) else None
-        yield _mention(name, _role_of_list(statement), token, number, arity)
+        yield _mention(name, role, token, number, arity if role in DEFINING else None)
 
 
 def _mention(name: str, role: Role, token: Token, statement: int, arity: int | None = None) -> Mention:
@@ -162,33 +166,38 @@ def _role_of_atoms(statement: syntax.Statement) -> Role:
     return "ask" if isinstance(statement, syntax.Ask) else "body"
 
 
-def _role_of_list(statement: syntax.Statement) -> Role:
+def _listed(statement: syntax.Statement, tokens: list[Token]) -> Iterator[tuple[Token, Role]]:
+    """The predicates that are no atoms: those of directives, of periods, and of tuple windows, `[#5 of p, q]`."""
     match statement:
         case syntax.Input():
-            return "input"
+            yield tokens[1], "input"
         case syntax.Background():
-            return "background"
+            yield tokens[1], "background"
+        case syntax.CalendarDeclaration():
+            yield tokens[1], "calendar"
+            yield from ((token, "period") for token in tokens[2:] if token.type in ("NAME", "QUOTED"))
         case syntax.Output():
-            return "output"
-        case _:
-            return "window"
+            yield from _in_lists(tokens, "output", in_list=True)
+        case syntax.Rule():
+            yield from _in_lists(tokens, "window", in_list=False)
+            yield from _periods(tokens)
 
 
-def _listed(statement: syntax.Statement, tokens: list[Token]) -> Iterator[Token]:
-    """The predicates that are no atoms: those of directives, and those that tuple windows count, `[#5 of p, q]`."""
-    if isinstance(statement, syntax.Input | syntax.Background):
-        yield tokens[1]
-        return
-    if isinstance(statement, syntax.Parameter):
-        return
-    in_list = isinstance(statement, syntax.Output)
+def _periods(tokens: list[Token]) -> Iterator[tuple[Token, Role]]:
+    """`day` in `per day`, but not in `per day zone "…"`, which is never a calendar of the program."""
+    for at, token in enumerate(tokens[:-1]):
+        if token.type == "PER" and not (len(tokens) > at + 2 and tokens[at + 2].type == "ZONE"):
+            yield tokens[at + 1], "period"
+
+
+def _in_lists(tokens: list[Token], role: Role, *, in_list: bool) -> Iterator[tuple[Token, Role]]:
     for token in tokens:
         if token.type == "OF":
             in_list = True
         elif token.type == "RSQ":
             in_list = False
         elif in_list and token.type in ("NAME", "QUOTED"):
-            yield token
+            yield token, role
 
 
 def _nodes(node: Any) -> Iterator[Any]:

@@ -174,7 +174,7 @@ def _add_questions(server: TideServer) -> None:
                 detail=item.role,
             )
             for item in names.mentions
-            if item.role in ("input", "background", "head")
+            if item.role in ("input", "background", "calendar", "head")
         ]
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION)

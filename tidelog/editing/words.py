@@ -91,6 +91,12 @@ WORDS: dict[str, Word] = {
         "is at least one. `count`, `distinct`, `sum`, `avg`, `min`, `max`, `first`, `last`, `stddev`, `quantile`",
         "over $0 in [${1:5}]",
     ),
+    "per": Word(
+        "A = avg(V) over M per day by S",
+        "holds at t iff A is the aggregate over the `hour`, `day`, `week`, `month` or `year` in which t lies, or over the "
+        'interval of a calendar: `per shift`. `per day zone "Europe/Berlin"` goes by the clocks there, else by UTC',
+        "per ${1:day}",
+    ),
     "by": Word("over M in [n] by S", "the variables of M that make the groups of an aggregate or of `latest`", "by $0"),
     "latest": Word(
         "latest temp(S,V) by S in [n]",
@@ -135,6 +141,23 @@ WORDS: dict[str, Word] = {
     "ask": Word(
         "ask malf(X)@T.", "a question: what may still turn out to hold is told (`tidelog ask`)", "ask $0@T.", "directive"
     ),
+    "calendar": Word(
+        'calendar office = mon-fri 08:00-17:00, zone "Europe/Berlin", except holiday.',
+        "a predicate that holds at these times, known at all times: weekdays, times of day, dates, or `each` period",
+        'calendar ${1:office} = ${2:mon-fri 08:00-17:00}, zone "${3:Europe/Berlin}".',
+        "directive",
+    ),
+    "each": Word(
+        "calendar day(D) = each day.",
+        "a calendar that holds at all times, with the name of the `hour`, `day`, `week`, `month` or `year` as its argument",
+        "each ${1:day}",
+    ),
+    "zone": Word(
+        'zone "Europe/Berlin"',
+        "whose clocks are meant: a zone of the IANA database; without it, UTC",
+        'zone "${1:Europe/Berlin}"',
+    ),
+    "except": Word("except holiday", "the calendar does not hold where one of these calendars does", "except $0"),
     "unit": Word("unit 1 s", "what the number 1 means; units are us, ms, s, min, h, d", "unit ${1:1 s}"),
     "resolution": Word("resolution 0.001", "the finest time that the stream has", "resolution ${1:0.001}"),
     "round": Word("round down", "to which tick a finer time in data belongs: `down`, `nearest` or `up`", "round ${1:down}"),
