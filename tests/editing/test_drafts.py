@@ -23,7 +23,7 @@ from tidelog.plans.language.parser import parse_what_reads
 from tidelog.plans.language.printing import format_program, format_statement
 from tidelog.plans.language.rereading import Rereader
 from tidelog.plans.language.statements import RawStatement
-from tidelog.plans.language.templates import Template
+from tidelog.plans.language.templates import Template, template_of
 from tidelog.plans.tree.syntax import Program, Statement
 
 FIXTURES = sorted((Path(__file__).parent.parent / "fixtures" / "errors").glob("*.tide"))
@@ -134,7 +134,7 @@ def test_what_has_not_changed_is_not_parsed_again(monkeypatch: pytest.MonkeyPatc
     draft = Draft()
     draft.look(text)
     parsed: list[str] = []
-    made = rereading.template_of
+    made = template_of
 
     def count(statement: Statement, raw: RawStatement) -> Template | None:
         parsed.append(format_statement(statement))

@@ -149,8 +149,8 @@ def test_each_client_has_its_own_ways(server: Client, tmp_path: Path) -> None:
         assert items["temp"]["insertText"] == "temp"
         assert items["boxminus"]["insertTextFormat"] == 1
         other.change(uri, PROGRAM)
-        items = {item["label"] for item in ask(other, "completion", uri, {"line": 11, "character": 0})["items"]}
-        assert "rule-for" not in items
+        begin = {"line": 11, "character": 0}
+        assert "rule-for" not in {item["label"] for item in ask(other, "completion", uri, begin)["items"]}
 
 
 # --- questions ----------------------------------------------------------------------------------------------------------
