@@ -8,10 +8,11 @@ import zipfile
 from dataclasses import asdict
 from pathlib import Path
 
+from pages.playground.colours import colours
 from pages.recipes import ROOT, recipes
 
 HERE = Path(__file__).parent
-PAGE = ("index.html", "page.css", "page.js", "worker.js", "running.py")
+PAGE = ("index.html", "page.css", "page.js", "colours.js", "worker.js", "running.py")
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 DEPENDENCIES = ("lark", "msgspec", "tzdata")
 """What compiling and sessions import, and time zones, of which a browser's Python has none. The engine's anyio and trio are
@@ -30,6 +31,7 @@ def build_playground(pyodide: Path, wheels: Path, target: Path) -> None:
     for name in DEPENDENCIES:
         shutil.copy(_wheel(wheels, name), target / f"{name}.whl")
     write_package(target / "tidelog.zip")
+    (target / "colours.json").write_text(json.dumps(colours()), "utf-8")
     (target / "recipes.json").write_text(json.dumps([asdict(recipe) for recipe in recipes()]), "utf-8")
 
 

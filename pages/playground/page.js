@@ -1,18 +1,29 @@
 // The page: what is chosen and typed, what came of it, and the link that holds it. Programs run in a worker, which can be stopped.
 
+import { coloured } from "./colours.js";
+
 const FIELDS = ["program", "facts", "emit", "lateness", "by", "iso"];
 const field = Object.fromEntries(
-  [...FIELDS, "recipe", "run", "stop", "share", "status", "answers", "messages", "picture"].map((name) => [
+  [...FIELDS, "recipe", "run", "stop", "share", "status", "answers", "messages", "picture", "problem", "colours", "hover"].map((name) => [
     name,
     document.getElementById(name),
   ]),
 );
+const PAUSE = 150; // milliseconds in which nothing is typed, before it is looked at; and in which the pointer rests
+const TOLD = {
+  run: show,
+  look: (data) => data.program === field.program.value && mark(data.marks),
+  hover: showHover,
+};
 let worker;
 let recipes = [];
+let marks = [];
+let typed;
+let resting;
 
 function begin() {
   worker = new Worker("worker.js", { type: "module" });
-  worker.onmessage = ({ data }) => (data.ready ? ready() : show(data));
+  worker.onmessage = ({ data }) => (data.ready ? ready() : TOLD[data.task](data));
   worker.onerror = (event) => say(`Failed: ${event.message}`);
 }
 
@@ -35,6 +46,70 @@ function fill(values) {
     if (name === "iso") field.iso.checked = Boolean(values.iso);
     else field[name].value = String(values[name] ?? "");
   }
+  mark([]);
+}
+
+function mark(found) {
+  marks = found;
+  const error = marks.find((item) => item.severity === "error");
+  field.problem.hidden = !error;
+  field.problem.textContent = error ? `Line ${error.line}: ${error.message}` : "";
+  paint();
+}
+
+function paint() {
+  field.colours.innerHTML = coloured(field.program.value, marks);
+  follow();
+}
+
+function follow() {
+  field.colours.style.height = `${field.program.offsetHeight}px`;
+  field.colours.scrollTop = field.program.scrollTop;
+  field.colours.scrollLeft = field.program.scrollLeft;
+}
+
+function changed() {
+  mark([]); // what was said is of another text
+  field.hover.hidden = true;
+  clearTimeout(typed);
+  typed = setTimeout(() => worker.postMessage({ task: "look", program: field.program.value }), PAUSE);
+}
+
+// Where in the program a point of the screen lies: all letters are of one width, and no line is broken.
+function placeOf({ offsetX, offsetY }) {
+  const style = getComputedStyle(field.program);
+  const paper = document.createElement("canvas").getContext("2d");
+  paper.font = style.font;
+  const width = paper.measureText("0".repeat(100)).width / 100;
+  const padding = parseFloat(style.paddingLeft);
+  const lines = field.program.value.split("\n");
+  const line = Math.floor((offsetY + field.program.scrollTop - padding) / parseFloat(style.lineHeight));
+  const column = Math.floor((offsetX + field.program.scrollLeft - padding) / width);
+  if (line < 0 || column < 0 || column >= (lines[line] ?? "").length) return undefined;
+  return lines.slice(0, line).reduce((sum, text) => sum + text.length + 1, column);
+}
+
+function rest(event) {
+  field.hover.hidden = true;
+  clearTimeout(resting);
+  const at = placeOf(event);
+  if (at === undefined) return;
+  field.hover.style.left = `${event.offsetX}px`;
+  field.hover.style.top = `${event.offsetY + 20}px`;
+  resting = setTimeout(() => worker.postMessage({ task: "hover", program: field.program.value, at }), 2 * PAUSE);
+}
+
+function showHover({ program, at, hover }) {
+  if (program !== field.program.value) return;
+  const wrong = marks.find((item) => item.start <= at && at < item.end);
+  field.hover.textContent = [wrong?.message, hover?.text].filter(Boolean).join("\n\n");
+  field.hover.hidden = !field.hover.textContent;
+}
+
+function leadTo() {
+  const error = marks.find((item) => item.severity === "error");
+  field.program.focus();
+  field.program.setSelectionRange(error.start, error.end);
 }
 
 function run() {
@@ -42,7 +117,7 @@ function run() {
   field.run.disabled = true;
   field.stop.disabled = false;
   say("Running…");
-  worker.postMessage(state());
+  worker.postMessage({ task: "run", ...state() });
 }
 
 function stop() {
@@ -51,13 +126,14 @@ function stop() {
   say("Stopped. Loading…");
   worker = new Worker("worker.js", { type: "module" });
   worker.onmessage = ({ data }) => {
-    if (!data.ready) return show(data);
+    if (!data.ready) return TOLD[data.task](data);
     field.run.disabled = false;
     say("Ready");
   };
 }
 
-function show({ answers, messages, picture, seconds }) {
+function show({ answers, messages, picture, marks: found, seconds }) {
+  mark(found);
   field.answers.textContent = answers;
   field.messages.textContent = messages;
   const height = /<svg[^>]* height="([\d.]+)"/.exec(picture)?.[1] ?? 40;
@@ -125,6 +201,15 @@ field.recipe.onchange = () => {
 field.run.onclick = run;
 field.stop.onclick = stop;
 field.share.onclick = share;
+field.problem.onclick = leadTo;
+field.program.oninput = changed;
+field.program.onscroll = follow;
+field.program.onmousemove = rest;
+field.program.onmouseleave = () => {
+  field.hover.hidden = true;
+  clearTimeout(resting);
+};
+new ResizeObserver(follow).observe(field.program);
 window.onhashchange = async () => {
   await load();
   run();

@@ -1,4 +1,4 @@
-// The worker: Python in WebAssembly, tidelog in it, and one run at a time.
+// The worker: Python in WebAssembly, tidelog in it, and one task at a time: a run, a look at what is typed, what stands at a place.
 
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
@@ -19,13 +19,25 @@ python.FS.writeFile("/lib/playground/running.py", await (await fetch("running.py
 python.runPython("import sys; sys.path.insert(0, '/lib/playground')");
 const running = python.pyimport("running");
 
-self.onmessage = ({ data }) => {
+function told(outcome) {
+  if (!outcome?.toJs) return outcome;
+  const plain = outcome.toJs({ dict_converter: Object.fromEntries });
+  outcome.destroy();
+  return plain;
+}
+
+function run(data) {
   const begun = performance.now();
   const options = python.toPy({ emit: data.emit, lateness: data.lateness || "0", by: data.by, iso: data.iso });
-  const outcome = running.run(data.program, data.facts, options);
-  const told = outcome.toJs({ dict_converter: Object.fromEntries });
-  outcome.destroy();
+  const outcome = told(running.run(data.program, data.facts, options));
   options.destroy();
-  self.postMessage({ ...told, seconds: (performance.now() - begun) / 1000 });
+  return { ...outcome, seconds: (performance.now() - begun) / 1000 };
+}
+
+const TASKS = {
+  run,
+  look: ({ program }) => ({ program, marks: told(running.look(program)) }),
+  hover: ({ program, at }) => ({ program, at, hover: told(running.hover(program, at)) }),
 };
+self.onmessage = ({ data }) => self.postMessage({ task: data.task, ...TASKS[data.task](data) });
 self.postMessage({ ready: true });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from tidelog.plans.checks.aggregates import check_aggregates
@@ -27,29 +27,34 @@ from tidelog.plans.language.statements import split_statements
 from tidelog.plans.tree.syntax import Program, TimelineDeclaration
 from tidelog.plans.tree.walk import Check, forward_part, statements_of
 
-CHECKS: tuple[Check, ...] = (
-    check_directives,
-    check_arity,
-    check_inputs,
-    check_calendars,
-    check_known,
+CHECKS_OF_STATEMENTS: tuple[Check, ...] = (
     check_heads,
     check_safety,
     check_aggregates,
     check_intervals,
     check_supported,
+    check_singletons,
+    check_types,
+    check_changing,
+    check_direction,
+)
+"""The checks of each rule and each fact by itself, beside what is declared, and which predicates have facts."""
+CHECKS_OF_PROGRAMS: tuple[Check, ...] = (
+    check_directives,
+    check_arity,
+    check_inputs,
+    check_calendars,
+    check_known,
     check_asks,
     check_tuple_windows,
     check_usage,
-    check_singletons,
-    check_types,
     check_outputs,
-    check_changing,
     check_lasting,
-    check_direction,
     check_assigning,
 )
-"""Every check looks at the whole program, and none depends on another."""
+"""The checks of what statements say of each other."""
+CHECKS = CHECKS_OF_STATEMENTS + CHECKS_OF_PROGRAMS
+"""None depends on another."""
 CHECKS_FORWARD: tuple[Check, ...] = (check_stratification,)
 """The checks of what is computed forward alone: what only `ask` needs may be more."""
 CHECKS_BESIDE: tuple[Check, ...] = (
@@ -65,23 +70,34 @@ CHECKS_OF_TIME: tuple[Check, ...] = (check_intervals, check_supported)
 """Those that hold as soon as it is known what the timeline is."""
 
 
-def check(program: Program, keep: Iterable[str] | None = None) -> tuple[Diagnostic, ...]:
+Run = Callable[[Program, Sequence[Check]], Iterable[Diagnostic]]
+"""What some checks find in a program."""
+
+
+def run_checks(program: Program, checks: Iterable[Check]) -> list[Diagnostic]:
+    """What some checks find in a program, each after the other."""
+    return [diagnostic for run in checks for diagnostic in run(program)]
+
+
+def check(program: Program, keep: Iterable[str] | None = None, run: Run = run_checks) -> tuple[Diagnostic, ...]:
     """All that is wrong or doubtful in a program, by place; raises nothing.
 
     `keep` names the predicates that run forward in place of the outputs.
     """
     forward = forward_part(program, keep)
-    found = [diagnostic for run in CHECKS for diagnostic in run(program)]
-    found += [diagnostic for run in CHECKS_FORWARD for diagnostic in run(forward)]
-    return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
+    return _by_place([*run(program, CHECKS), *run_checks(forward, CHECKS_FORWARD)])
 
 
-def check_beside(program: Program, unread: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def check_beside(program: Program, unread: Iterable[Diagnostic], run: Run = run_checks) -> tuple[Diagnostic, ...]:
     """What cannot be read, and what is wrong with the statements that can be, whatever the others say; by place."""
     checks = CHECKS_BESIDE if _hides_timeline(program) else CHECKS_BESIDE + CHECKS_OF_TIME
+    found = [*unread, *run(program, checks)]
     if "ask" not in _first_words(program):  # else an `output` that cannot be read may say what runs forward
-        checks += CHECKS_FORWARD
-    found = [*unread, *(diagnostic for run in checks for diagnostic in run(program))]
+        found += run_checks(program, CHECKS_FORWARD)
+    return _by_place(found)
+
+
+def _by_place(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(found, key=lambda item: (item.span, item.severity, item.code)))
 
 

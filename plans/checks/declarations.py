@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
@@ -107,7 +107,7 @@ def check_known(program: syntax.Program) -> Iterator[Diagnostic]:
         known |= {name for name, _ in read}
     suggest = sorted(known) if len(known) <= MAX_CANDIDATES else []
     reported: set[str] = set()
-    for name, span in [*read, *_put_out(program)]:
+    for name, span in [*read, *_put_out(program, known)]:
         if name not in known and name not in reported:
             reported.add(name)
             yield _unknown(name, span, suggest if len(reported) <= MAX_SUGGESTIONS else [])
@@ -126,10 +126,12 @@ def _read(program: syntax.Program) -> Iterator[tuple[str, Span]]:
         yield ask.query.predicate, ask.query.span
 
 
-def _put_out(program: syntax.Program) -> Iterator[tuple[str, Span]]:
+def _put_out(program: syntax.Program, known: Collection[str]) -> Iterator[tuple[str, Span]]:
+    """The outputs that are not known."""
     for output in statements_of(program, syntax.Output):
         for name in output.predicates:
-            yield name, name_span(program, output.span, name)
+            if name not in known:
+                yield name, name_span(program, output.span, name)
 
 
 def _unknown(name: str, span: Span, known: list[str]) -> Diagnostic:

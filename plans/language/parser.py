@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, cast
@@ -16,6 +16,7 @@ from tidelog.plans.diagnostics.errors import Diagnostic, Note, ProgramError, Spa
 from tidelog.plans.language.drafts import too_deep
 from tidelog.plans.language.grammar_table import load_grammar
 from tidelog.plans.language.measures import lift
+from tidelog.plans.language.rereading import Parsed, Rereader
 from tidelog.plans.language.statements import MAX_DEPTH, RawStatement, split_statements
 from tidelog.plans.language.syntax_errors import explain
 from tidelog.plans.language.templates import Templates
@@ -53,12 +54,18 @@ def parse(text: str, name: str = "<program>", parameters: Mapping[str, syntax.Va
 
 
 def parse_what_reads(
-    text: str, name: str = "<program>", parameters: Mapping[str, syntax.Value] = NONE
+    text: str,
+    name: str = "<program>",
+    parameters: Mapping[str, syntax.Value] = NONE,
+    reader: Rereader | None = None,
 ) -> tuple[syntax.Program, list[Diagnostic]]:
     """The statements of a program that can be read, and a diagnostic for each of the others.
 
-    In rules, constants stand in place of parameters. ValueError for a parameter that the program does not declare.
+    In rules, constants stand in place of parameters. ValueError for a parameter that the program does not declare. What a
+    `reader` has seen in the text before this one is not parsed again.
     """
+    if reader is not None:
+        reader.begin()
     if len(text) > MAX_PROGRAM or len(text.encode("utf-8", "surrogatepass")) > MAX_PROGRAM:
         problem = Diagnostic("program-too-long", f"a program has more than {MAX_PROGRAM} bytes", Span(0, 0))
         return syntax.Program((), name), [problem]
@@ -72,7 +79,8 @@ def parse_what_reads(
     problems: list[Diagnostic] = []
     templates = Templates(_read)
     for raw in pieces:
-        parsed = _parse_statement(text, raw, templates)
+        parse = partial(_parse_statement, text, raw, templates)
+        parsed = parse() if reader is None else reader.statement(text, raw, parse)
         if not isinstance(parsed, tuple):
             statements.append(parsed)
             continue
@@ -92,7 +100,7 @@ def _declared_twice(statements: Sequence[syntax.Statement]) -> Iterator[Diagnost
             yield Diagnostic("parameter-twice", f"parameter `{item.name}` is declared twice", item.span, notes=notes)
 
 
-def _parse_statement(text: str, raw: RawStatement, templates: Templates) -> syntax.Statement | tuple[Diagnostic, ...]:
+def _parse_statement(text: str, raw: RawStatement, templates: Templates) -> Parsed:
     if raw.problem is not None:
         return (raw.problem,)
     made = templates.statement(text, raw)

@@ -140,8 +140,17 @@ def _probe(shape: Shape, read: Callable[[str, RawStatement], syntax.Statement], 
         tree = read(text, RawStatement(kind, 1, len(text)))
     except (Refusal, UnexpectedInput):
         return None
-    probe = _Probe(fixed, words)
+    probe = _Probe(fixed, words, 1)
     return probe if probe.node(tree) is not None and not probe.unused else None
+
+
+def template_of(statement: syntax.Statement, raw: RawStatement) -> Template | None:
+    """The template of one statement, without free words: it makes the same tree for another place.
+
+    None where the tree has a place outside of the statement.
+    """
+    probe = _Probe([" " * (raw.end - raw.start)], [], raw.start)
+    return None if probe.node(statement) is None else Template(probe)
 
 
 _SAME, _PLACE, _WORD_AT, _NODE = range(4)
@@ -150,14 +159,14 @@ Value = tuple[int, int]
 
 
 class _Probe:
-    """What the tree of a probe is made of, which begins at 1 in its text; its last node is the tree."""
+    """What the tree of a probe is made of, which begins at `start` in its text; its last node is the tree."""
 
-    def __init__(self, fixed: Sequence[str], words: Sequence[str]) -> None:
+    def __init__(self, fixed: Sequence[str], words: Sequence[str], start: int) -> None:
         self.fixed = fixed
         self._texts = {(word[1:-1] if word[0] == '"' else word): i for i, word in enumerate(words)}
         self._numbers = {Fraction(word): i for i, word in enumerate(words) if word[0].isdigit()}
         self._is_text = [word[0] == '"' for word in words]
-        self._ends = [1]
+        self._ends = [start]
         for before, word in zip(fixed, words, strict=False):
             self._ends.append(self._ends[-1] + len(before) + len(word))
         self.unused = set(range(len(words)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,9 +13,12 @@ from typing import Any
 
 import pytest
 
+import tidelog
 from children import WAIT, child
 from editing.protocol import Client, ServerError, client
+from tidelog.editing.patterns import PATTERNS
 from tidelog.plans.language.formatting.program import format_text
+from waiting import eventually
 
 PROGRAM = """\
 timeline integer.
@@ -116,6 +120,15 @@ def test_background_files_are_looked_for(server: Client, tmp_path: Path) -> None
     assert "g.txt:1" in found[0]["message"]
 
 
+def test_what_only_a_plan_tells_stays_while_typing(server: Client, uri: str) -> None:
+    """A mistake that compiling alone finds does not come and go; another one is told beside it as soon as it is there."""
+    text = PROGRAM.replace("limit(s1, 80).", "a(X) :- diamondplus[0,inf) hot(X).\nb :- not b2, a(X).\nb2 :- not a(_).\n")
+    codes = [item["code"] for item in server.change(uri, text) if item["severity"] == 1]
+    before = len(server.notes)
+    assert [item["code"] for item in server.change(uri, text + "\n") if item["severity"] == 1] == codes
+    assert len(server.notes) == before
+
+
 @pytest.mark.slow
 def test_each_client_has_its_own_ways(server: Client, tmp_path: Path) -> None:
     """Columns are counted in UTF-16, unless it prefers another unit; one without snippets is given plain names."""
@@ -135,6 +148,9 @@ def test_each_client_has_its_own_ways(server: Client, tmp_path: Path) -> None:
         items = {item["label"]: item for item in ask(other, "completion", uri, end)["items"]}
         assert items["temp"]["insertText"] == "temp"
         assert items["boxminus"]["insertTextFormat"] == 1
+        other.change(uri, PROGRAM)
+        begin = {"line": 11, "character": 0}
+        assert "rule-for" not in {item["label"] for item in ask(other, "completion", uri, begin)["items"]}
 
 
 # --- questions ----------------------------------------------------------------------------------------------------------
@@ -330,6 +346,27 @@ def test_calendars_are_declarations(server: Client, uri: str) -> None:
     assert edited(CALENDARS, edits) == CALENDARS.replace("holiday", "'day off'")
 
 
+def test_delays_are_shown_behind_heads(server: Client, uri: str) -> None:
+    """The delay of each output behind its first rule's head, with the reason; none for what is no output, or not seen."""
+    text = (
+        PROGRAM.replace("output alarm.", "output alarm, later.")
+        + "later(S) :- diamondplus[2,5] hot(S).\nlater(S) :- hot(S).\n"
+    )
+    server.change(uri, text)
+    eventually(lambda: len(_inlays(server, uri, text.count("\n"))) == 2)  # what is wrong is told before the plan is known
+    first, last = _inlays(server, uri, text.count("\n"))
+    assert (first["position"], first["label"]) == (place(text, "alarm(S) :-", 0, 8), "delay 0")
+    assert (last["position"], last["label"]) == (place(text, "later(S) :-", 0, 8), "delay 5")
+    assert last["tooltip"] == "`diamondplus[2,5]` looks 5 ahead"
+    assert _inlays(server, uri, 4) == []
+
+
+def _inlays(server: Client, uri: str, lines: int) -> list[dict[str, Any]]:
+    seen = {"start": {"line": 0, "character": 0}, "end": {"line": lines, "character": 0}}
+    found: list[dict[str, Any]] = server.request("textDocument/inlayHint", textDocument={"uri": uri}, range=seen)
+    return found
+
+
 # --- changes ------------------------------------------------------------------------------------------------------------
 
 
@@ -404,6 +441,54 @@ def test_completion(server: Client, uri: str) -> None:
     assert labels("p(X) :- temp(X, Celsius), hot(").keys() == {"X", "Celsius"}
     assert labels('p(X) :- temp(X, "a') == {}
     assert labels("p(X) :- hot(X). % te") == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "title"),
+    [
+        ("p(S) :- tmep(S, _).", "p(S) :- temp(S, _).", "Write `temp`"),
+        ("p(S) :- 'all claer'(S).", "p(S) :- 'all clear'(S).", "Write `'all clear'`"),
+        ("p(S) :- hot(S), nothot(S).", "p(S) :- hot(S), not hot(S).", "Write `not hot`"),
+        ("p(S) :- boxmins[0,3] hot(S).", "p(S) :- boxminus[0,3] hot(S).", "Write `boxminus`"),
+        ("inptu door(room: text).", "input door(room: text).", "Write `input`"),
+        ("input door(room: txt).", "input door(room: text).", "Write `text`"),
+        ("p(S) :- hot(S), temp(S, C).", "p(S) :- hot(S), temp(S, _).", "Write `_`"),
+        ("p(S) :- N = cuont() over hot(S) in [5] by S, N > 3.", "p(S) :- N = count() over hot(S) in [5] by S, N > 3.", None),
+    ],
+)
+def test_what_was_meant_is_one_keystroke_away(server: Client, uri: str, wrong: str, right: str, title: str | None) -> None:
+    """Each `did you mean` is an action that writes it, and so is `_` for a variable that joins nothing."""
+    text = PROGRAM + wrong + "\n"
+    server.change(uri, text)
+    line = {"start": {"line": 11, "character": 0}, "end": {"line": 11, "character": len(wrong)}}
+    actions = server.request("textDocument/codeAction", textDocument={"uri": uri}, range=line, context={"diagnostics": []})
+    wanted = [item for item in actions if title in (None, item["title"])]
+    assert len(wanted) == 1
+    assert edited(text, wanted[0]["edit"]["changes"][uri]) == PROGRAM + right + "\n"
+    assert wanted[0]["kind"] == "quickfix"
+    assert wanted[0]["diagnostics"][0]["range"]["start"]["line"] == 11
+
+
+def test_nothing_to_mend(server: Client, uri: str) -> None:
+    """Neither where nothing is wrong, nor where no help says what was meant."""
+    text = PROGRAM + "p(X) :- not hot(X).\n"
+    server.change(uri, text)
+    for number in (0, 11):
+        line = {"start": {"line": number, "character": 0}, "end": {"line": number, "character": 30}}
+        found = server.request("textDocument/codeAction", textDocument={"uri": uri}, range=line, context={"diagnostics": []})
+        assert found == []
+
+
+@pytest.mark.parametrize("name", list(PATTERNS))
+def test_patterns_are_rules(server: Client, uri: str, name: str) -> None:
+    """Where a statement begins, whole rules are offered, with places to fill; each means something as it stands."""
+    server.change(uri, PROGRAM)
+    items = ask(server, "completion", uri, {"line": 11, "character": 0})["items"]
+    (item,) = [each for each in items if each["label"] == name]
+    assert item["insertTextFormat"] == 2
+    rule = re.sub(r"\$\{\d+:([^}]*)\}|\$0", r"\1", item["insertText"])
+    assert format_text(f"{rule}\n") == f"{rule}\n"
+    tidelog.compile(f"timeline integer, unit 1 s.\n{rule}")
 
 
 def test_formatting(server: Client, uri: str) -> None:

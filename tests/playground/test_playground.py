@@ -124,3 +124,67 @@ def test_playground_tells_mistakes_and_can_be_stopped(browser: Any, address: str
     page.select_option("#recipe", "hysteresis")
     page.locator("#answers", has_text="warning(b1)").wait_for(timeout=LONGEST)
     page.close()
+
+
+def test_playground_marks_mistakes_where_they_are(browser: Any, address: str) -> None:
+    """A mistake is underlined while it is typed and told beside the buttons, without scrolling; a click leads to it."""
+    page = browser.new_page(viewport={"width": 1000, "height": 700})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}index.html#recipe=rising-edge")
+    done(page)
+    assert page.locator("#problem").is_hidden()
+    page.fill("#program", 'timeline integer. % \U0001f600\nalarm(X, Yes) :- hot(X), "<b>" != X.\n')
+    problem = page.locator("#problem", has_text="Line 2: variable `Yes` in the head is bound by no positive body atom")
+    problem.wait_for(timeout=LONGEST)
+    assert problem.bounding_box()["y"] + problem.bounding_box()["height"] < 700
+    assert page.locator("#colours .error").all_text_contents() == ["Yes"]
+    assert page.text_content("#colours").strip() == page.input_value("#program").strip()
+    problem.click()
+    assert page.evaluate("[program.selectionStart, program.selectionEnd].map((at) => program.value.slice(0, at))") == [
+        page.input_value("#program").partition("Yes")[0],
+        page.input_value("#program").partition("Yes")[0] + "Yes",
+    ]
+    page.click("#run")
+    page.locator("#messages", has_text="unsafe-variable").wait_for(timeout=LONGEST)
+    assert page.locator("#colours .error").all_text_contents() == ["Yes"]
+    page.fill("#program", "timeline integer.\nalarm(X) :- hot(X).\n")
+    problem.wait_for(state="hidden", timeout=LONGEST)
+    assert page.locator("#colours .error").count() == 0
+    page.close()
+    assert errors == []
+
+
+def test_playground_shows_colours_and_what_words_mean(browser: Any, address: str) -> None:
+    """Words in colours, in the places of what is typed; over one of them what the language server says of it."""
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.goto(f"{address}index.html#recipe=absence")
+    done(page)
+    kinds = {
+        kind: set(page.locator(f"#colours .{kind}").all_text_contents()) for kind in ("keyword", "variable", "name", "value")
+    }
+    assert {"timeline", "integer", "input", "output", "within", "not"} <= kinds["keyword"]
+    assert "S" in kinds["variable"]
+    assert {"temp", "silent"} <= kinds["name"]
+    assert {"1 min", "15 s"} <= kinds["value"]
+    for word, said in (("within 1 min", "temp(S, _) has held at some time"), ("silent(S)", "derived by 1 rule")):
+        at = page.evaluate(
+            """(word) => {
+              const texts = document.createTreeWalker(colours, NodeFilter.SHOW_TEXT);
+              const begin = program.value.indexOf(word) + 1;
+              for (let at = 0, node = texts.nextNode(); node; at += node.length, node = texts.nextNode()) {
+                if (at + node.length <= begin) continue;
+                const range = document.createRange();
+                range.setStart(node, begin - at);
+                range.setEnd(node, begin - at + 1);
+                const box = range.getBoundingClientRect();
+                return [box.x + box.width / 2, box.y + box.height / 2];
+              }
+            }""",
+            word,
+        )
+        page.mouse.move(*at)
+        page.locator("#hover", has_text=said).wait_for(timeout=LONGEST)
+    page.mouse.move(0, 0)
+    page.locator("#hover").wait_for(state="hidden", timeout=LONGEST)
+    page.close()

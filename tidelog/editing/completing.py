@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tidelog.editing.names import Names
+from tidelog.editing.patterns import PATTERNS
 from tidelog.editing.words import WORDS
 from tidelog.plans.language.printing import format_predicate
 
@@ -22,7 +23,7 @@ class Proposal:
 
     label: str
     text: str
-    kind: Literal["predicate", "variable", "keyword", "directive"]
+    kind: Literal["predicate", "variable", "keyword", "directive", "pattern"]
     detail: str = ""
     meaning: str = ""
 
@@ -34,7 +35,7 @@ def proposals(names: Names, offset: int) -> list[Proposal]:
         return []
     before = names.text[: offset - len(_begun(line))].rstrip()
     if _begins_statement(before, line):
-        return [*_predicates(names), *_keywords("directive"), *_keywords("operator")]
+        return [*_predicates(names), *_keywords("directive"), *_keywords("operator"), *_patterns()]
     if _opens_arguments(before):
         return list(_variables(names, offset))
     return [*_variables(names, offset), *_predicates(names), *_keywords("operator")]
@@ -85,3 +86,8 @@ def _keywords(kind: str) -> Iterator[Proposal]:
     for name, word in WORDS.items():
         if word.kind == kind:
             yield Proposal(name, word.snippet, "directive" if kind == "directive" else "keyword", word.form, word.meaning)
+
+
+def _patterns() -> Iterator[Proposal]:
+    for name, pattern in PATTERNS.items():
+        yield Proposal(name, pattern.snippet, "pattern", meaning=pattern.meaning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsprotocol import types
@@ -13,8 +14,10 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from tidelog.editing.completing import Proposal, proposals
-from tidelog.editing.document import Findings, examine
+from tidelog.editing.document import Draft, Findings, examine
 from tidelog.editing.hovering import hover_text
+from tidelog.editing.inlays import inlays
+from tidelog.editing.mending import Mending, mendings
 from tidelog.editing.names import DEFINING, Mention, Names
 from tidelog.editing.positions import Positions
 from tidelog.editing.renaming import RenameError, rename
@@ -22,14 +25,27 @@ from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span, Tid
 from tidelog.plans.language.formatting.program import format_text
 from tidelog.version import VERSION
 
+_GLANCE = 0.05
+"""How many seconds nothing has to be typed before a program is looked at: its statements, and what is wrong with them."""
 _PAUSE = 0.15
-"""How many seconds nothing has to be typed before a program is examined."""
+"""How many more before it is compiled, which takes longer: what can be told of its plan alone."""
 _KINDS = {
     "predicate": types.CompletionItemKind.Function,
     "variable": types.CompletionItemKind.Variable,
     "keyword": types.CompletionItemKind.Keyword,
     "directive": types.CompletionItemKind.Keyword,
+    "pattern": types.CompletionItemKind.Snippet,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a client was told of a text, and of which version; `needs_plan` where only compiling found what is wrong."""
+
+    text: str
+    diagnostics: tuple[Diagnostic, ...]
+    needs_plan: bool = False
+    version: int | None = None
 
 
 class TideServer(LanguageServer):
@@ -39,6 +55,8 @@ class TideServer(LanguageServer):
         super().__init__("tidelog", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self._names: dict[str, Names] = {}
         self._findings: dict[str, Findings] = {}
+        self._drafts: dict[str, Draft] = {}
+        self._shown: dict[str, Shown] = {}
 
     @property
     def takes_snippets(self) -> bool:
@@ -77,33 +95,69 @@ class TideServer(LanguageServer):
         """A stretch of the text as the client counts it."""
         return _range(self.positions(uri), span)
 
+    def shown(self, uri: str) -> Sequence[Diagnostic]:
+        """What is shown as wrong with a document as it stands; nothing where it has changed since."""
+        shown = self._shown.get(uri)
+        return shown.diagnostics if shown is not None and shown.text == self.document(uri).source else ()
+
     async def examine(self, uri: str, *, deeply: bool) -> None:
-        """Publish what is wrong with a document, unless it is changed meanwhile."""
-        document = self._if_open(uri)
-        if document is None:
+        """Publish what is wrong with a document, unless it is changed meanwhile.
+
+        While it is typed, what can be told without its plan is published first, but where the last text could not be
+        compiled though nothing was wrong with its statements: else a mistake of that kind would come and go.
+        """
+        text = await self._text_after(uri, 0 if deeply else _GLANCE)
+        if text is None:
             return
-        version = document.version
-        if not deeply:
-            await asyncio.sleep(_PAUSE)
-        if document.version != version:
-            return  # the next change is examined
-        text = document.source
-        findings = await asyncio.to_thread(examine, text, Path(document.path).parent, deeply=deeply)
+        look = await asyncio.to_thread(self._drafts.setdefault(uri, Draft()).look, text)
+        shown = self._shown.get(uri)
+        if look.is_final or not (deeply or (shown is not None and shown.needs_plan)):
+            self._show(uri, Shown(text, look.diagnostics))
+        if await self._text_after(uri, 0 if deeply or look.is_final else _PAUSE) != text:
+            return
+        folder = Path(self.document(uri).path).parent
+        findings = await asyncio.to_thread(examine, look, folder, deeply=deeply)
         names = await asyncio.to_thread(Names, text)
-        now = self._if_open(uri)
-        if now is None or now.version != version or now.source != text:
+        document = self._if_open(uri)
+        if document is None or document.source != text:
             return
         self._names[uri] = names
         if findings.plan is not None:
             self._findings[uri] = findings
+            self._refresh_inlays()
+        self._show(uri, Shown(text, findings.diagnostics, needs_plan=findings.plan is None and not look.is_final))
+
+    async def _text_after(self, uri: str, pause: float) -> str | None:
+        """The text of an open document; None for one that has been changed, or closed, within a pause."""
+        document = self._if_open(uri)
+        version = document.version if document is not None else None
+        if pause:
+            await asyncio.sleep(pause)
+        document = self._if_open(uri)
+        return document.source if document is not None and document.version == version else None
+
+    def _show(self, uri: str, shown: Shown) -> None:
+        """Publish findings of a document's text, if it has that text, and does not show them already."""
+        document = self._if_open(uri)
+        if document is None or document.source != shown.text:
+            return
+        before, self._shown[uri] = self._shown.get(uri), replace(shown, version=document.version)
+        if before is not None and (before.version, before.diagnostics) == (document.version, shown.diagnostics):
+            return
         positions = self.positions(uri)
-        items = [_diagnostic(uri, item, positions) for item in findings.diagnostics]
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, version))
+        items = [_diagnostic(uri, item, positions) for item in shown.diagnostics]
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, document.version))
+
+    def _refresh_inlays(self) -> None:
+        """Tell a client that wants to know it that delays may be others."""
+        workspace = self.client_capabilities.workspace
+        if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
 
     def forget(self, uri: str) -> None:
         """A document has been closed: nothing is wrong with it any more."""
-        self._names.pop(uri, None)
-        self._findings.pop(uri, None)
+        for known in (self._names, self._findings, self._drafts, self._shown):
+            known.pop(uri, None)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def _if_open(self, uri: str) -> TextDocument | None:
@@ -181,10 +235,34 @@ def _add_questions(server: TideServer) -> None:
     def completion(ls: TideServer, params: types.CompletionParams) -> types.CompletionList:
         uri = params.text_document.uri
         found = proposals(ls.names(uri), ls.offset(uri, params.position))
-        return types.CompletionList(False, [_completion(item, ls.takes_snippets) for item in found])
+        usable = [item for item in found if ls.takes_snippets or item.kind != "pattern"]
+        return types.CompletionList(False, [_completion(item, ls.takes_snippets) for item in usable])
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    def inlay_hints(ls: TideServer, params: types.InlayHintParams) -> list[types.InlayHint]:
+        uri = params.text_document.uri
+        positions = ls.positions(uri)
+        begin, end = (positions.offset(at.line, at.character) for at in (params.range.start, params.range.end))
+        return [
+            types.InlayHint(
+                types.Position(*positions.position(item.offset)), item.label, tooltip=item.why, padding_left=True
+            )
+            for item in inlays(ls.names(uri), ls.findings(uri))
+            if begin <= item.offset <= end
+        ]
 
 
 def _add_changes(server: TideServer) -> None:
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    )
+    def actions(ls: TideServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        positions, text = ls.positions(uri), ls.document(uri).source
+        begin, end = (positions.offset(at.line, at.character) for at in (params.range.start, params.range.end))
+        found = [item for item in ls.shown(uri) if item.span.start <= end and begin <= item.span.end]
+        return [_action(uri, item, positions) for finding in found for item in mendings(text, finding)]
+
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     def prepare(ls: TideServer, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
         _, mention = _mention(ls, params)
@@ -255,6 +333,12 @@ def _diagnostic(uri: str, item: Diagnostic, positions: Positions) -> types.Diagn
         source="tidelog",
         related_information=notes or None,
     )
+
+
+def _action(uri: str, item: Mending, positions: Positions) -> types.CodeAction:
+    edit = types.WorkspaceEdit({uri: [types.TextEdit(_range(positions, item.span), item.text)]})
+    mended = [_diagnostic(uri, item.finding, positions)]
+    return types.CodeAction(item.title, types.CodeActionKind.QuickFix, mended, is_preferred=True, edit=edit)
 
 
 def _completion(item: Proposal, takes_snippets: bool) -> types.CompletionItem:
