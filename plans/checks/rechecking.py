@@ -41,7 +41,12 @@ class Rechecker:
         self._checked: dict[str, _Checked] = {}
 
     def run(self, program: Program, checks: Sequence[Check], pieces: Sequence[RawStatement]) -> list[Diagnostic]:
-        """What `run_checks` finds; `pieces` are the texts of the program's statements."""
+        """What `run_checks` finds; `pieces` are the texts of the program's statements.
+
+        Where assignments have made rules that no text has, all is checked again.
+        """
+        if len(pieces) != len(program.statements):
+            return run_checks(program, checks)
         of_statements = self._of_statements(program, pieces)
         return [
             *(item for check, item in of_statements if check in checks),

@@ -51,6 +51,13 @@ a(S) :- latest temp(S, V) in [5], b(Q).
 hot(S) :- not hot(S), temp(S, _).
 p(S) :- temp(S, C) in [#5 of temp, hot].
 p(S) :- always[5min] hot(S).
+mode(S) := warm :- hot(S).
+mode(S) := none :- not hot(S), door(S).
+mode(S, T) := V :- temp(S, V).
+calendar office = mon-fri 08:00-17:00, zone "Europe/Berlin", except holiday.
+calendar holiday = dec 24-26.
+a(S, A) :- A = avg(V) over temp(S, V) per office by S, not holiday.
+a(S) :- temp(S, V), office(S).
 tepm(S) :- tmep(S, C)
 p(X :- q(X).
 % only a comment
