@@ -54,7 +54,7 @@ def stable_model(program: Program, facts: Iterable[GroundFact], low: int, high: 
     ready = [without_anonymous(with_thresholds(rule)) for rule in rules]
     assumed = Evaluation(grid, -math.inf, [], {})
     for _ in range(most):
-        found = Judged(grid, _start_cell(grid, given, None), _arrivals(grid, inputs_of(program), given))
+        found = Judged(grid, _start_cell(grid, given, None), _arrivals(grid, inputs_of(program), given), {})
         found.assumed = assumed
         for predicate, row, interval in [*given, *program_facts(program)]:
             found.add(predicate, tuple(map(canonical, row)), _cells_of(grid, interval))
