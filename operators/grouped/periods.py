@@ -32,8 +32,8 @@ class Periods(Operator):
     """`A = f(V) over M per C by G`: the value over all pairs (row, time point) of a period holds at all of its time points.
 
     Facts come in any order. A fact is weighed in the periods that it reaches up to the frontier's; what lies beyond waits.
-    Port 1 brings the stream's start: a fact without a begin counts from there on. A fact without an end counts as far as the
-    period in which the stream ends.
+    Port 1 brings the stream's start: a fact without a begin counts from there on. A fact without an end counts in the
+    periods that have begun when the stream ends.
     State: for each period that is not over, an account of each group. Final: up to before the period at hand.
     Rows whose V is a text are counted where f takes numbers (`failed_evaluations`). OverflowError for more than
     `MOST_PERIODS` answers, or periods of one fact, at once.
@@ -56,7 +56,6 @@ class Periods(Operator):
         "_failures",
         "_gap",
         "_key",
-        "_last",
         "_make",
         "_numeric",
         "_place",
@@ -65,6 +64,7 @@ class Periods(Operator):
         "_timeless",
         "_waiting",
         "periods",
+        "refuses_endless",
     )
 
     def __init__(self, shape: PeriodShape, key: Callable[[Row], Row]) -> None:
@@ -80,7 +80,7 @@ class Periods(Operator):
         self._gap = (POS, NEG)  # no period lies here, up to before the end
         self._waiting: list[tuple[int, int, Row, int]] = []  # what lies beyond the period at hand; rows need no order
         self._start = NEG
-        self._last = NEG  # how far time has come before the stream's end
+        self.refuses_endless = False  # where all facts are there at once, and no stream ends
         self._timeless: list[tuple[Row, int]] = []  # facts without a begin, until the start is known
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
@@ -119,7 +119,9 @@ class Periods(Operator):
         """Weigh a fact in its periods, as far as the frontier's; the rest of it waits."""
         known, count = self.frontiers[0], 0
         if known >= POS and hi >= POS:
-            hi = self._end_of_stream()
+            if self.refuses_endless:
+                raise OverflowError("a fact without an end falls into infinitely many periods")
+            return
         while lo <= hi:
             found = self._period_at(lo)
             if found is None:
@@ -134,13 +136,6 @@ class Periods(Operator):
                 self._count += 1
                 heappush(self._waiting, (lo, self._count, row, hi))
                 return
-
-    def _end_of_stream(self) -> int:
-        """The end of the period in which the stream ends: so far is a fact followed that has no end."""
-        if self._last <= NEG:
-            raise OverflowError("a fact without an end falls into infinitely many periods")
-        found = self._calendar.around(self._last)
-        return self._last if found is None else found[1]
 
     def _period_at(self, time: int) -> _Period | None:
         """The period in which a time lies; None in a gap between two."""
@@ -164,8 +159,6 @@ class Periods(Operator):
 
     def settle(self, port: int) -> list[Fact]:
         known = self.frontiers[0]
-        if NEG < known < POS:
-            self._last = known
         while self._waiting and self._waiting[0][0] <= known:
             lo, _, row, hi = heappop(self._waiting)
             self._take(row, lo, hi)
@@ -218,12 +211,11 @@ class Periods(Operator):
             "waiting": waiting,
             "timeless": timeless,
             "start": self._start,
-            "last": self._last,
             "failed": self._failures,
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        self._start, self._last, self._failures = state["start"], state["last"], state["failed"]
+        self._start, self._failures = state["start"], state["failed"]
         self._timeless = [(tuple(row), hi) for row, hi in state["timeless"]]
         self._waiting = [(lo, i, tuple(row), hi) for i, (lo, row, hi) in enumerate(state["waiting"])]
         self._count = len(self._waiting)

@@ -215,6 +215,8 @@ def _hours(zone: str, day: int, *, is_named: bool) -> tuple[Spell, ...]:
     """The hours of a day: they begin where the clock shows a whole hour, and where it is set."""
     found = zone_named(zone)
     low, high = _instant(zone, day, 0), _instant(zone, day + 1, 0)
+    if low == high:
+        return ()  # the day never comes
     offset = offset_at(found, low)
     jumps = [] if high - low == DAY and offset == offset_at(found, high) else jumps_between(found, low, high - 1)
     begins = {low, *jumps}

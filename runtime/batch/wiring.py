@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from tidelog.operators.grouped.periods import Periods
 from tidelog.operators.joins.join import Join
 from tidelog.operators.operator import Operator
 from tidelog.operators.stores.coverage import Coverage
@@ -68,6 +69,8 @@ class Wiring:
         }
         for operator in self._operators.values():
             operator.far_sighted = foresight and isinstance(operator, Join)
+            if isinstance(operator, Periods):
+                operator.refuses_endless = True
             operator.room = bound.room
         self._constraints = frozenset(stratum.constraints)
         self._unions = {rule: name for name in stratum.predicates for rule in steps[name].feeders}

@@ -191,6 +191,13 @@ def test_examples(text: str, near: str, expected: str) -> None:
     assert "/".join(ends) == expected
 
 
+def test_a_day_that_never_comes_has_no_hours() -> None:
+    """Samoa went from 29 to 31 December 2011: no hour comes twice, and none lasts no time."""
+    spells = every("hour", "Pacific/Apia", is_named=True).spells(second_of("2011-12-29"), second_of("2012-01-01"))
+    assert len({spell.name for spell in spells}) == len(spells)
+    assert all(spell.begin < spell.end for spell in spells)
+
+
 def test_what_lies_years_ahead_is_found() -> None:
     """A date of one year is found from long before, and behind it nothing is."""
     (declared,) = parse("calendar c = 2033-05-01.").statements

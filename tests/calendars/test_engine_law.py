@@ -81,3 +81,12 @@ def test_a_snapshot_between_changes_nothing(kind: Kind, data: st.DataObject) -> 
     whole.finish()
     second.finish()
     assert before + second.pull_records() == whole.pull_records()
+
+
+def test_what_has_no_end_counts_in_the_periods_that_have_begun() -> None:
+    """It comes with the stream's last fact, so that no time has passed since when the stream ends."""
+    plan = compiled("timeline integer, unit 6 h. c(N) :- N = count() over (diamondminus a) per day. output c.")[1]
+    session = Session(plan)
+    session.push_records([("a", (), 2, 2)])
+    session.finish()
+    assert session.pull_records() == [("c", (2,), 0, 3)]
