@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from calendars.test_engine_law import Foreseen, with_calendars
 from columns.stretches import answers_over_columns, cut_times
 from engine.standing.test_programs import compiled, shown
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calendars.test_engine_law import Foreseen, with_calendars
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
 from oracle.calendar_programs import calendar_programs
@@ -19,7 +19,7 @@ from tidelog.plans.analysis.physical.in_columns import begins_row_by_row
 
 @pytest.mark.parametrize("kind", ["integer", "rational"])
 @given(data=st.data())
-@drawn(60)
+@drawn(20)
 def test_columns_say_what_the_oracle_says(kind: Kind, data: st.DataObject) -> None:
     """In one stretch and in many."""
     text, declared = data.draw(calendar_programs(kind))

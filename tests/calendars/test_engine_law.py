@@ -12,6 +12,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from limits import limits, some_limits
 
+from drawing import drawn
 from oracle.agreement import Expected, records_of
 from oracle.calendar_programs import HIGH, LOW, begin_of, calendar_facts, calendar_programs, periods
 from oracle.evaluate import GroundFact, evaluate
@@ -41,6 +42,7 @@ def with_calendars(text: str, declared: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["integer", "rational"])
+@drawn(40)
 @given(data=st.data())
 def test_rules_over_calendars_are_told_as_the_oracle_says(kind: Kind, data: st.DataObject) -> None:
     """In all emit modes, in time and late, singly and in batches, each amortised limit at its least and as usual."""
@@ -61,6 +63,7 @@ def test_rules_over_calendars_are_told_as_the_oracle_says(kind: Kind, data: st.D
 
 
 @pytest.mark.parametrize("kind", ["integer", "rational"])
+@drawn(40)
 @given(data=st.data())
 def test_a_snapshot_between_changes_nothing(kind: Kind, data: st.DataObject) -> None:
     """What is told behind a snapshot that went through JSON is what is told without one."""

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from calendars.test_engine_law import Foreseen, with_calendars
 from engine.standing.test_programs import compiled, shown
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from calendars.test_engine_law import Foreseen, with_calendars
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
 from oracle.calendar_programs import calendar_programs
@@ -35,7 +35,7 @@ def refusal(verifier: Verifier, certificate: Any) -> str | None:
     return None
 
 
-@drawn(60)
+@drawn(20)
 @pytest.mark.parametrize("kind", ["integer", "rational"])
 @given(data=st.data())
 def test_answers_over_calendars_are_proved(kind: Kind, data: st.DataObject) -> None:
@@ -63,7 +63,7 @@ def test_answers_over_calendars_are_proved(kind: Kind, data: st.DataObject) -> N
                 assert refused is None, f"{refused}\n{shown(whole, facts)}\n{answer.text()}\n{answer.json()}"
 
 
-@drawn(60)
+@drawn(20)
 @pytest.mark.parametrize("kind", ["integer", "rational"])
 @given(data=st.data())
 def test_batch_says_the_same(kind: Kind, data: st.DataObject) -> None:

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 from analysis.test_stages import agree
-from calendars.test_engine_law import with_calendars
 from engine.standing.test_programs import compiled
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from calendars.test_engine_law import with_calendars
 from drawing import drawn
 from oracle.calendar_programs import calendar_programs
 from oracle.open_programs import open_streams
@@ -21,7 +21,7 @@ from tidelog.plans.stages.stages import stages_of
 
 @pytest.mark.parametrize("kind", ["rational", "integer"])
 @given(data=st.data())
-@drawn(40, suppress_health_check=list(HealthCheck))
+@drawn(15, suppress_health_check=list(HealthCheck))
 def test_stages_agree_with_one_session(kind: Kind, data: st.DataObject) -> None:
     """Of maximal intervals, of what is told at once, and of changes, with sessions that live on, or go on from snapshots."""
     text, declared = data.draw(calendar_programs(kind))
