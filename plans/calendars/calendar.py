@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from tidelog.plans.calendars.zones import DAY, EPOCH, FIRST, LAST, instant_of, jumps_between, offset_at, zone_named
 from tidelog.plans.tree.syntax import Daily, PeriodName
@@ -23,6 +23,8 @@ _SLACK = 2
 _LONGEST: dict[str, int] = {"hour": _HOUR, "day": DAY, "week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}
 LOOKED_AHEAD = 9 * 366 * DAY
 """In so many seconds each date of a year comes, also 29 February around a year 2100 without one."""
+
+_Ordered = TypeVar("_Ordered", int, str)
 
 
 class Spell(NamedTuple):
@@ -148,11 +150,9 @@ def _falls_on(item: Daily, day: int) -> bool:
     return any(_is_between(full[-len(low) :], low, high) for low, high in item.dates)
 
 
-def _is_between(value: int | str, low: int | str, high: int | str) -> bool:
+def _is_between(value: _Ordered, low: _Ordered, high: _Ordered) -> bool:
     """Whether something lies in a range that may go round, such as `sat-mon`."""
-    if low <= high:  # type: ignore[operator] # all three are of one kind
-        return low <= value <= high  # type: ignore[operator]
-    return value >= low or value <= high  # type: ignore[operator]
+    return low <= value <= high if low <= high else value >= low or value <= high
 
 
 def _disjoint(spells: Iterable[Spell]) -> Iterator[Spell]:

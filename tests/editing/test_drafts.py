@@ -15,8 +15,8 @@ from drawing import drawn
 from oracle.lars_programs import lars_programs
 from oracle.programs import EVERYTHING, programs
 from tidelog.editing.document import Draft, examine
+from tidelog.editing.rechecking import Rechecker
 from tidelog.plans.checks.check import check, check_beside
-from tidelog.plans.checks.rechecking import Rechecker
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError
 from tidelog.plans.language import rereading
 from tidelog.plans.language.parser import parse_what_reads

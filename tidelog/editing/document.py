@@ -10,12 +10,12 @@ from pathlib import Path
 from threading import Lock
 
 from tidelog.compiling import compile
+from tidelog.editing.rechecking import Rechecker
 from tidelog.plans.analysis.horizons.delay import delays
 from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.analysis.horizons.retention import predicate_retention
 from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.checks.check import check, check_beside
-from tidelog.plans.checks.rechecking import Rechecker
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.compiling.only_asked import chooses_outputs
 from tidelog.plans.data.timeline import format_time

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import taken_names
@@ -43,7 +44,7 @@ def step_back(program: NormalProgram) -> NormalProgram:
         members = circle_of.get(head_predicate(rule.head) or "", frozenset())
         new = [rule]
         if any(name in members for part in rule.body for name in predicates(part)):
-            new = list(_rewritten(rule, members, is_integer, lambda source=source: fresh.name(source)))  # type: ignore[misc]
+            new = list(_rewritten(rule, members, is_integer, partial(fresh.name, source)))
         rules += [replace(each, span=rule.span) for each in new]
         sources += [source] * len(new)
     return replace(program, rules=tuple(rules), sources=tuple(sources), origins={**program.origins, **fresh.made})
