@@ -33,7 +33,7 @@ class Periods(Operator):
 
     Facts come in any order. A fact is weighed in the periods that it reaches up to the frontier's; what lies beyond waits.
     Port 1 brings the stream's start: a fact without a begin counts from there on. A fact without an end counts in the
-    periods that have begun when the stream ends.
+    periods that have begun when the stream ends; in batch, which has no stream, in those that are over by `end`.
     State: for each period that is not over, an account of each group. Final: up to before the period at hand.
     Rows whose V is a text are counted where f takes numbers (`failed_evaluations`). OverflowError for more than
     `MOST_PERIODS` answers, or periods of one fact, at once.
@@ -63,8 +63,8 @@ class Periods(Operator):
         "_start",
         "_timeless",
         "_waiting",
+        "end",
         "periods",
-        "refuses_endless",
     )
 
     def __init__(self, shape: PeriodShape, key: Callable[[Row], Row]) -> None:
@@ -80,7 +80,7 @@ class Periods(Operator):
         self._gap = (POS, NEG)  # no period lies here, up to before the end
         self._waiting: list[tuple[int, int, Row, int]] = []  # what lies beyond the period at hand; rows need no order
         self._start = NEG
-        self.refuses_endless = False  # where all facts are there at once, and no stream ends
+        self.end = POS  # of a period that ends later nothing is told: what falls into it is not all there
         self._timeless: list[tuple[Row, int]] = []  # facts without a begin, until the start is known
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
@@ -119,9 +119,9 @@ class Periods(Operator):
         """Weigh a fact in its periods, as far as the frontier's; the rest of it waits."""
         known, count = self.frontiers[0], 0
         if known >= POS and hi >= POS:
-            if self.refuses_endless:
-                raise OverflowError("a fact without an end falls into infinitely many periods")
-            return
+            if self.end >= POS:
+                return
+            hi = self.end
         while lo <= hi:
             found = self._period_at(lo)
             if found is None:
@@ -171,6 +171,8 @@ class Periods(Operator):
     def _close(self, period: _Period, out: list[Fact]) -> None:
         if period is self._recent:
             self._recent = _Period(POS, NEG)
+        if period.hi > self.end:
+            return
         for key, account in period.groups.items():
             value = account.value()
             if value is not None:

@@ -21,7 +21,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.runtime.batch.arguments import require_batch_plan
-from tidelog.runtime.batch.calendars import calendar_records
+from tidelog.runtime.batch.calendars import calendar_end, calendar_records, rests_on_calendars
 from tidelog.runtime.batch.clocked import run_through
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
@@ -68,10 +68,14 @@ class Materialisation:
     """A program and its facts, and what follows from them: `load` everything, then `run`, or go round by round.
 
     A round is one application of the immediate consequence operator T_Π (Wałęga et al. 2023, section 2) to everything
-    derived so far, over the stratum that is being computed. All strategies reach the same after every round. With `until`,
-    nothing is derived at times beyond it. As in the papers, a round tells whether a constraint is violated by what was
-    known before it. `run` also looks whether what is derived repeats itself for ever (`runtime/batch/saturation.py`): then
-    `facts` are those that do not, and `repeating` those that do.
+    derived so far, over the stratum that is being computed. All strategies reach the same after every round. As in the
+    papers, a round tells whether a constraint is violated by what was known before it. `run` also looks whether what is
+    derived repeats itself for ever (`runtime/batch/saturation.py`): then `facts` are those that do not, and `repeating`
+    those that do.
+
+    With `until`, nothing is derived at times beyond it. Without it, a program with calendars is materialised up to a day
+    behind the last time of its facts, or up to the end of the periods that have begun then; DataError, from the first round,
+    where no fact says a time.
 
     More than `max_state` rows, given, derived and in between, are a StateError, from `load` or a round, that names the rule
     that holds most; with None there is no bound.
@@ -113,6 +117,7 @@ class Materialisation:
         self._settled: dict[str, Sides] = {}
         self._exact: dict[str, int] = {}
         self._begun = False
+        self._asked: list[Record] = []
         self._given: Mapping[str, Mapping[Row, Bounds]] = {}
         self._violations = Violations(plan)
         self._violation: Violation | None = None
@@ -129,6 +134,11 @@ class Materialisation:
         with self._telling():
             self._known.load(records_of(records))
 
+    def ask(self, record: Record) -> None:
+        """Before the first round: a fact that will be asked for, up to which a program with calendars is materialised."""
+        require_record(record)
+        self._asked.append(record)
+
     def round(self) -> bool:
         """Apply the rules once to everything known; whether something new was derived.
 
@@ -136,8 +146,10 @@ class Materialisation:
         """
         if not self._begun:
             self._begun = True
-            if self.plan.calendars:
-                self._known.supply([*calendar_records(self.plan.calendars, self._known.records(), self._until)])
+            if rests_on_calendars(self.plan):
+                if self._until >= POS:
+                    self._until = calendar_end(self.plan, self._known.records(), self._asked)
+                self._known.supply([*calendar_records(self.plan, self._known.records(), self._until)])
             self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
             self._next_stratum()
         while self._current is not None and self._violation is None:

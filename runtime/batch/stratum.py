@@ -88,7 +88,7 @@ class StratumRun:
         self._columns = None
         self._closed = self._sight.closed(self._opened)
         clips = self._sight.clips(horizon, self._closed)
-        self._frame = Frame(tapped=tapped, forever=self._forever, horizon=horizon, clips=clips)
+        self._frame = Frame(tapped, self._forever, horizon, clips, self._until)
         self._columns = self._in_columns() if self._strategy is Seminaive and not (self._below or clips) else None
         self.strategy = self._columns or self._by_rows()
 

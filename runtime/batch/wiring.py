@@ -32,13 +32,14 @@ Derived = Mapping[str, Sequence[Fact]]
 class Frame:
     """What saturation asks of a stratum: `tapped` collects what these steps tell, `forever` is what steps are known to tell
     for ever. Where the stratum reads what repeats, `horizon` is how much of that is laid out, and `clips` when the steps
-    that negate it see enough of it.
+    that negate it see enough of it. Nothing is told beyond `until`.
     """
 
     tapped: Mapping[str, Coverage] = field(default_factory=dict)
     forever: Mapping[str, Sequence[Fact]] = field(default_factory=dict)
     horizon: tuple[int, int] | None = None
     clips: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    until: int = POS
 
 
 class Wiring:
@@ -70,7 +71,7 @@ class Wiring:
         for operator in self._operators.values():
             operator.far_sighted = foresight and isinstance(operator, Join)
             if isinstance(operator, Periods):
-                operator.refuses_endless = True
+                operator.end = frame.until
             operator.room = bound.room
         self._constraints = frozenset(stratum.constraints)
         self._unions = {rule: name for name in stratum.predicates for rule in steps[name].feeders}

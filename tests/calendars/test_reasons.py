@@ -16,9 +16,9 @@ from oracle.agreement import records_of, runs_of
 from oracle.calendar_programs import calendar_programs
 from oracle.open_programs import open_streams
 from oracle.programs import Kind
-from tidelog import Materialisation, compile_batch
+from tidelog import Materialisation, compile_batch, entails
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.diagnostics.errors import DataError, MethodError
 from tidelog.runtime.sessions.explained import explainer_of_stream
 from tidelog.runtime.why.explain import Reason
 from tidelog.runtime.why.told import telling_all
@@ -82,3 +82,49 @@ def test_batch_says_the_same(kind: Kind, data: st.DataObject) -> None:
     runs = runs_of(record for record in done.facts() if record[0] in stream.outputs)
     assert not Foreseen(text, stream, facts).differences(runs), shown(whole, facts)
     assert all(lo > NEG and hi < POS for ranges in runs.values() for lo, hi in ranges if ranges)
+
+
+WEEKDAYS = """\
+timeline integer, unit 6 h.
+calendar work = mon-fri 06:00-18:00.
+idle(X) :- diamondminus on(X), not work.
+n(X,N) :- N = count() over (diamondminus on(X)) per day by X.
+idle_days(X,N) :- N = count() over idle(X) per day by X.
+"""
+
+
+def batch_of(text: str, records: list[Any], until: int | None = None) -> dict[str, list[tuple[Any, int, int]]]:
+    """What batch reasoning derives, by predicate."""
+    done = Materialisation(compile_batch(text), until=until)
+    done.load(records)
+    done.run()
+    found: dict[str, list[tuple[Any, int, int]]] = {}
+    for predicate, row, lo, hi in sorted(done.facts(), key=lambda record: record[2]):
+        found.setdefault(predicate, []).append((row, lo, hi))
+    return found
+
+
+def test_batch_negates_a_calendar_as_far_as_it_is_known() -> None:
+    """What negates a calendar would hold for ever behind the last day of it; 1970-01-02 is a Friday."""
+    found = batch_of(WEEKDAYS, [("on", ("p",), 5, 5)])
+    assert found["idle"] == [(("p",), 7, 9)]  # the answer ends a day behind the last fact
+    assert found["n"] == [(("p", 3), 4, 7)]  # the next day is not over
+    later = batch_of(WEEKDAYS, [("on", ("p",), 5, 5)], until=19)
+    assert later["idle"] == [(("p",), 7, 16), (("p",), 19, 19)]
+    assert later["n"] == [(("p", 3), 4, 7), (("p", 4), 8, 19)]
+    assert later["idle_days"] == [(("p", 1), 4, 7), (("p", 4), 8, 15), (("p", 2), 16, 19)]
+
+
+@pytest.mark.parametrize(("time", "holds"), [(24, True), (25, False), (26, False), (27, True), (37, True)])
+def test_batch_reaches_as_far_as_what_is_asked(time: int, holds: bool) -> None:
+    """Whether a fact follows may depend on days of the calendar that lie far behind all data."""
+    plan = compile_batch(WEEKDAYS)
+    found = entails(plan, [("on", ("p",), 5, 5)], ("idle", ("p",), time, time))
+    assert found.answer == ("true" if holds else "false")
+
+
+def test_batch_asks_for_a_time_where_no_fact_says_one() -> None:
+    """Nothing tells then for which days a calendar is meant; without any facts nothing follows."""
+    with pytest.raises(DataError, match="no fact says a time"):
+        batch_of(WEEKDAYS, [("on", ("p",), NEG, POS)])
+    assert batch_of(WEEKDAYS, []) == {}

@@ -26,7 +26,7 @@ def with_reach(steps: Mapping[str, Step], facts: Iterable[Record], timeline: Tim
     if not calendars:
         return dict(steps)
     since = min((lo for _, _, lo, _ in facts if lo > NEG), default=POS)
-    day, year = (encoded_seconds(seconds, timeline) for seconds in (_DAY, _YEAR))
+    day, year = day_of(timeline), encoded_seconds(_YEAR, timeline)
     found = dict(steps)
     for step in calendars:
         back, ahead = _seen(step.id, steps, year)
@@ -53,6 +53,11 @@ def resting_on_calendars(steps: Sequence[Step]) -> frozenset[str]:
 
     on_calendars, on_streams = reachable(own, following), reachable(streams, following)
     return frozenset(on_calendars - on_streams)
+
+
+def day_of(timeline: Timeline) -> int:
+    """A day, encoded, rounded up."""
+    return encoded_seconds(_DAY, timeline)
 
 
 def encoded_seconds(seconds: int, timeline: Timeline) -> int:

@@ -97,6 +97,8 @@ class Question:
         self._plan = plan
         self._fact = fact
         self._done = Materialisation(plan, "optimised", self._last_time(), max_state)
+        if fact is not None:
+            self._done.ask(fact)
         self._ending = self._surely_ending()
         self._endless = frozenset(self._derived()) - self._ending
         self._has_an_end = all(component.ending != "unbounded" for component in plan.components)

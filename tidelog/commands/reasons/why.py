@@ -127,6 +127,7 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
     part = refined(part, given.timeline)
     fact, _ = read_fact(replace(schema, timeline=given.timeline), options.fact)
     done = Materialisation(part, "seminaive", _until(part, fact), options.max_state)
+    done.ask(fact)
     done.load(given.records)
     try:
         go_on(done, progress)
