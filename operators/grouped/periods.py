@@ -123,6 +123,10 @@ class Periods(Operator):
                 return
             hi = self.end
         while lo <= hi:
+            if lo > known and (count or hi >= POS):
+                self._count += 1
+                heappush(self._waiting, (lo, self._count, row, hi))
+                return
             found = self._period_at(lo)
             if found is None:
                 lo = self._gap[1]
@@ -132,10 +136,6 @@ class Periods(Operator):
             count += 1
             if count > MOST_PERIODS:
                 raise OverflowError(f"a fact falls into more than {MOST_PERIODS:,} periods")
-            if lo <= hi and lo > known + 1:
-                self._count += 1
-                heappush(self._waiting, (lo, self._count, row, hi))
-                return
 
     def _period_at(self, time: int) -> _Period | None:
         """The period in which a time lies; None in a gap between two."""

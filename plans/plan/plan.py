@@ -342,9 +342,10 @@ class Plan:
 
     @property
     def follows_time(self) -> bool:
-        """Whether what recurs without an end, or turns times into rows, is followed as far as the stream goes."""
-        counts = any(feed.kind == "clock" for step in self.steps for feed in step.inputs)
-        return counts or any(loop.holds for loop in self.loops)
+        """Whether something is followed as far as the stream goes: what has no end in recursion, as rows, or per period."""
+        clocked = any(feed.kind == "clock" for step in self.steps for feed in step.inputs)
+        counts = any(isinstance(step.shape, PeriodShape) for step in self.steps)
+        return clocked or counts or any(loop.holds for loop in self.loops)
 
     def step(self, name: str) -> Step:
         """The step with this id; KeyError if there is none."""

@@ -39,5 +39,6 @@ def calendar_records(plan: BatchPlan, given: Iterable[Record], until: int) -> It
     """The calendars' facts from the first time of the given facts up to a time, and as far as rules look from there."""
     first = min((time for _, _, lo, hi in given for time in (lo, hi) if NEG < time < POS), default=until)
     for name, shape in plan.calendars.items():
-        for row, lo, hi in shape.calendar.ranges(min(first, until) - shape.behind, until + shape.ahead):
+        ahead = shape.ahead - day_of(plan.timeline)  # what a stream is told beside it is for facts that are early
+        for row, lo, hi in shape.calendar.ranges(min(first, until) - shape.behind, until + ahead):
             yield name, row, lo, hi

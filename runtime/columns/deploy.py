@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidelog.operators.columns.aggregates import ColumnAggregate
-from tidelog.operators.columns.holding import ColumnLatest
+from tidelog.operators.columns.grouped.aggregates import ColumnAggregate
+from tidelog.operators.columns.grouped.holding import ColumnLatest
+from tidelog.operators.columns.grouped.periods import ColumnPeriods, has_kernel
+from tidelog.operators.columns.grouped.thresholds import ColumnThreshold
 from tidelog.operators.columns.joining import ColumnAntiJoin, ColumnJoin, Selection
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.lasting import ColumnErode, ColumnLatch, ColumnPair
 from tidelog.operators.columns.moving import ColumnBind, ColumnDilate, ColumnMove, ColumnStepped, ColumnUnion
 from tidelog.operators.columns.pool import Pool
-from tidelog.operators.columns.thresholds import ColumnThreshold
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.plan.feeds import width_of
 from tidelog.plans.plan.plan import (
@@ -26,6 +27,7 @@ from tidelog.plans.plan.plan import (
     LatestShape,
     MoveShape,
     PairShape,
+    PeriodShape,
     Step,
     SteppedShape,
     ThresholdShape,
@@ -71,6 +73,8 @@ def _windowed(step: Step, widths: Sequence[int], timeline: Timeline, pool: Pool)
             return ColumnAntiJoin(shape, pool)
         case LatchShape() as shape:
             return ColumnLatch(shape, timeline, pool)
+        case PeriodShape() as shape if has_kernel(shape, is_integer=timeline.is_integer):
+            return ColumnPeriods(shape, widths, pool)
         case LatestShape() | AggregateShape() | ThresholdShape() as shape:
             return _grouped(shape, widths[0], pool)
         case _:

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tidelog.operators.columns.arrays import np
-from tidelog.operators.columns.exact import NotExactError, deviations, digits_of, floats_of, quotients, squares_of
+from tidelog.operators.columns.grouped.exact import NotExactError, deviations, digits_of, floats_of, quotients, squares_of
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.grouped.counting.sums import root, rounded
 from tidelog.plans.diagnostics.errors import DataError

@@ -9,10 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
-from tidelog.operators.columns.aggregates import ColumnAggregate
 from tidelog.operators.columns.arrays import Array, np
 from tidelog.operators.columns.batch import Batch, empty, joined
-from tidelog.operators.columns.holding import ColumnLatest
+from tidelog.operators.columns.grouped.aggregates import ColumnAggregate
+from tidelog.operators.columns.grouped.holding import ColumnLatest
+from tidelog.operators.columns.grouped.thresholds import ColumnThreshold
 from tidelog.operators.columns.joining import Joining, matching, outside, variables_in
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.keys import keys_of
@@ -20,7 +21,6 @@ from tidelog.operators.columns.lasting import ColumnErode, ColumnLatch, ColumnPa
 from tidelog.operators.columns.moving import ColumnDilate, ColumnStepped
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.columns.rounds.numbered import Image, Numbered, Table
-from tidelog.operators.columns.thresholds import ColumnThreshold
 from tidelog.plans.data.timeline import POS, Timeline
 from tidelog.plans.plan.plan import (
     AggregateShape,

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from tidelog.operators.columns.arrays import Array, is_number, np, ranges
 from tidelog.operators.columns.axis import Axis
 from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
-from tidelog.operators.columns.exact import Digits, NotExactError, deviations, digits_of, floats_of, quotients, squares_of
-from tidelog.operators.columns.kernel import Kernel
-from tidelog.operators.columns.keys import keys_of
-from tidelog.operators.columns.moving import moved, times_as_numbers
-from tidelog.operators.columns.pool import Pool
-from tidelog.operators.columns.windows import (
+from tidelog.operators.columns.grouped.exact import (
+    Digits,
+    NotExactError,
+    deviations,
+    digits_of,
+    floats_of,
+    quotients,
+    squares_of,
+)
+from tidelog.operators.columns.grouped.windows import (
     Frame,
     Pieces,
     Rows,
@@ -28,14 +32,18 @@ from tidelog.operators.columns.windows import (
     in_rank,
     pieces_between,
 )
+from tidelog.operators.columns.kernel import Kernel
+from tidelog.operators.columns.keys import keys_of
+from tidelog.operators.columns.moving import moved, times_as_numbers
+from tidelog.operators.columns.pool import Pool
 from tidelog.operators.grouped.aggregate import Aggregate
+from tidelog.operators.grouped.counting.accounts import NUMERIC
 from tidelog.operators.grouped.counting.extremes import order_of
 from tidelog.operators.grouped.grouped import MOST_RANGES
 from tidelog.operators.stores.pieces import Pieces as ToldPieces
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import AggregateShape
-
-_NUMERIC = frozenset(["sum", "avg", "stddev", "quantile"])
+from tidelog.plans.tree.syntax import AggregateFunction
 
 _LONGEST = 1 << 48
 """What lasts, within a longer time than this, is counted row by row: what it weighs might not fit into 64 bits."""
@@ -72,7 +80,9 @@ class ColumnAggregate(Kernel):
     def advance(self, fresh: Sequence[Batch], frontiers: Sequence[int], frontier: int) -> Batch:
         frame = self._frame(frontier)
         if len(fresh[0]):
-            self._held.append(_lasting(self._numbers(fresh[0]), frame))
+            new, failed = with_values(fresh[0], self._shape.function, self._shape.value, self.pool)
+            self.failed += failed
+            self._held.append(_lasting(new, frame))
         found = self._beyond
         if frame.first <= frontier and frontier > NEG:
             found = joined([found, self._windows(frame)], self.width, self.pool)
@@ -96,15 +106,6 @@ class ColumnAggregate(Kernel):
     def _frame(self, frontier: int) -> Frame:
         """The windows that end behind the last frontier, and up to this one."""
         return Frame(self._shape.size, self._shape.step, NEG, self.frontier).following.up_to(frontier)
-
-    def _numbers(self, batch: Batch) -> Batch:
-        """The rows that have a part; where the function takes numbers, texts have none, and are counted."""
-        place = self._shape.value
-        if self._shape.function not in _NUMERIC or place is None:
-            return batch
-        batch, failed = without_texts(batch, place, self.pool)
-        self.failed += failed
-        return batch
 
     # --- what is told -----------------------------------------------------------------------------------------------------
 
@@ -328,6 +329,11 @@ class Order:
         """The values that stand at some ranks."""
         found: Array = ranks * self._sign + 0.0
         return found if self._codes is None else self._codes[found.astype(np.int64)]
+
+
+def with_values(batch: Batch, function: AggregateFunction, place: int | None, pool: Pool) -> tuple[Batch, int]:
+    """The rows that a function takes, and how many it does not: texts, where it takes numbers."""
+    return (batch, 0) if place is None or function not in NUMERIC else without_texts(batch, place, pool)
 
 
 def without_texts(batch: Batch, place: int, pool: Pool) -> tuple[Batch, int]:

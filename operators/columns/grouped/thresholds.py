@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tidelog.operators.columns.aggregates import without_texts
 from tidelog.operators.columns.arrays import Array, is_number, np
 from tidelog.operators.columns.batch import Batch, batch_of, empty
-from tidelog.operators.columns.exact import Digits, NotExactError, digits_of, floats_of
+from tidelog.operators.columns.grouped.aggregates import without_texts
+from tidelog.operators.columns.grouped.exact import Digits, NotExactError, digits_of, floats_of
+from tidelog.operators.columns.grouped.windows import Frame, Pieces, Rows, Weights, by_time_points, grouped
 from tidelog.operators.columns.kernel import Windowed, after
 from tidelog.operators.columns.pool import Pool
-from tidelog.operators.columns.windows import Frame, Pieces, Rows, Weights, by_time_points, grouped
 from tidelog.operators.grouped.threshold import Threshold
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import ThresholdShape

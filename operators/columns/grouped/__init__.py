@@ -1,0 +1,1 @@
+"""Kernels of aggregates and of what is held by groups."""
