@@ -12,6 +12,7 @@ from tidelog.plans.plan.plan import (
     LatchShape,
     MoveShape,
     PairShape,
+    PeriodShape,
     Plan,
     Shape,
     ThresholdShape,
@@ -48,7 +49,7 @@ def width_of(shape: Shape, widths: Sequence[int]) -> int:
             return len(columns)
         case PairShape(left=left, right=right):
             return len(right) + len([name for name in left if name not in right])
-        case AggregateShape(by=by):
+        case AggregateShape(by=by) | PeriodShape(by=by):
             return len(by) + 1
         case ThresholdShape(by=by):
             return len(by)

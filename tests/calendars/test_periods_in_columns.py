@@ -131,6 +131,14 @@ def kernels(period: str, timeline: str = "integer") -> Iterator[type]:
     return (type(kernel) for kernel in ColumnCourse(compile(text), Pool()).kernels.values())
 
 
+@pytest.mark.parametrize("period", ["day", "month"])
+def test_answers_are_as_wide_as_their_group(period: str) -> None:
+    """Rows of three arguments are counted, and answers have two."""
+    run = ColumnCourse(compile(program(period, "count()", 600)), Pool())
+    assert run.widths == {"m": 2}
+    assert all(kernel.width == 2 for name, kernel in run.kernels.items() if name.startswith("m"))
+
+
 def test_long_periods_keep_accounts_and_no_rows() -> None:
     """The rows of a year would be kept until it is over."""
     assert ColumnPeriods in kernels("day") and ColumnPeriods in kernels("week") and ColumnPeriods in kernels("office")
