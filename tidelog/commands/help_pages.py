@@ -132,6 +132,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "input": (
         "in",
+        "strict",
         "labels",
         "dead-letter",
         "max-line",

@@ -10,12 +10,13 @@ from dataclasses import replace
 from itertools import islice
 
 from tidelog.commands.batch.asked_fact import Once, read_fact
-from tidelog.commands.batch.facts import add_iso, go_on, write_lines
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.batch.facts import add_iso, go_on, parse_facts, write_lines
+from tidelog.commands.given import add_facts, named_facts
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, USAGE, add_max_state, say
+from tidelog.commands.progress import Progress
 from tidelog.commands.reasons.from_journal import check_alone, remembered
-from tidelog.commands.reasons.given_facts import DeadLetters, GivenFacts, load_any_plan, load_given, open_to_all
+from tidelog.commands.reasons.given_facts import GivenFacts, load_any_plan, load_given, open_to_all
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record
@@ -42,9 +43,7 @@ _VARIABLE = re.compile(r"[(,]\s*([A-Z][A-Za-z0-9_]*|_)\s*(?=[,)])")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the file of the program")
-    parser.add_argument(
-        "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
-    )
+    add_facts(parser, "those of the program alone")
     parser.add_argument("--fact", required=True, action=Once, metavar="F", help="the fact asked for, such as 'P(a)@[1,2]'")
     parser.add_argument("--format", choices=("text", "json", "svg"), default="text", help="how it is shown (default text)")
     parser.add_argument(
@@ -82,7 +81,7 @@ def _check(options: argparse.Namespace) -> None:
         check_alone(options)
     elif options.program is None:
         raise SpecError("expected the file of a program: `tidelog why PROGRAM FACTS… --fact F`")
-    elif not options.facts:
+    elif not named_facts(options):
         say("note: no facts are given, so there are those of the program alone: name files of facts behind it")
     if options.all is not None and options.format == "svg":
         raise SpecError("--all shows text or JSON: an SVG is one picture")
@@ -93,7 +92,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _journaled(options: argparse.Namespace) -> tuple[Known, Record]:
     """What follows from the journal of a run."""
-    plan, session = remembered(options.state, options.program, options.max_state)
+    plan, session = remembered(options)
     fact, timeline = read_fact(open_to_all(plan.schema), options.fact)
     if timeline != plan.timeline:
         raise SpecError("--fact: the run counts time in coarser steps: ask for times that it can tell apart")
@@ -111,18 +110,16 @@ def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explaine
 def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
     schema = open_to_all(plan.schema)
     (predicate, *_), timeline = read_fact(schema, options.fact)
-    letters = DeadLetters()
+    specs = parse_facts(options)
     if isinstance(plan, Plan):
-        given = load_given(plan.schema, options.facts, progress, letters=letters)
-        letters.close()
+        given = load_given(plan.schema, specs, progress, is_strict=options.strict)
         _note_unknown(plan, predicate, given)
         fact, _ = read_fact(schema, options.fact)
         return explainer_of_stream(plan, given.records, _writing(plan.timeline, options), options.max_state), fact
     rules = (item for item in plan.program.statements if not is_constraint(item))
     part = rebuilt(plan, rules, predicate)
     schema_of_facts, read = replace(plan.schema, timeline=timeline), predicates_read(part, predicate)
-    given = load_given(schema_of_facts, options.facts, progress, read, letters)
-    letters.close()
+    given = load_given(schema_of_facts, specs, progress, read, is_strict=options.strict)
     _note_unknown(plan, predicate, given)
     part = refined(part, given.timeline)
     fact, _ = read_fact(replace(schema, timeline=given.timeline), options.fact)

@@ -258,7 +258,7 @@ class _Run:
                 say(f"{name}: {number}")
         if self._arrived:
             return 128 + self._arrived[0]
-        return BAD if counts[VIOLATIONS] else DONE
+        return BAD if counts[VIOLATIONS] or (self._options.strict and counts[LETTERS]) else DONE
 
     def _note_far_ahead(self) -> None:
         """Say where time has stopped, since facts begin beyond what Spark's watermark can tell."""
