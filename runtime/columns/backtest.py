@@ -25,7 +25,7 @@ from tidelog.runtime.columns.history import Shared, course_of
 from tidelog.runtime.columns.memory import Held, Memory
 from tidelog.runtime.columns.stretches import Stretch
 from tidelog.runtime.frames.arrow import pa
-from tidelog.runtime.frames.tables import table_of
+from tidelog.runtime.frames.tables import beside, table_of
 
 _TOLD = ("what the programs tell", "", "of fewer outputs, or of a shorter history, there is less")
 
@@ -101,7 +101,8 @@ class Backtest:
         for label, side in (("old", compared.old), ("new", compared.new)):
             facts = [] if side is None else side.alone.facts(self.pool)
             table = table_of(self.old.schema, name, facts)
-            parts.append(table.append_column("only", pa.array([label] * len(facts), pa.string())))
+            (only,) = beside(table.column_names, ["only"])
+            parts.append(table.append_column(only, pa.array([label] * len(facts), pa.string())))
         there = [part for part in parts if part.num_rows] or parts[:1]
         return pa.concat_tables(there, promote_options="permissive")
 
