@@ -11,6 +11,7 @@ from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Fact, Schema
+from tidelog.plans.data.header import beside
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import SpecError, StateError
 from tidelog.plans.explaining.showing.differences import MOST_ROWS, timeline_of_differences
@@ -25,7 +26,7 @@ from tidelog.runtime.columns.history import Shared, course_of
 from tidelog.runtime.columns.memory import Held, Memory
 from tidelog.runtime.columns.stretches import Stretch
 from tidelog.runtime.frames.arrow import pa
-from tidelog.runtime.frames.tables import beside, table_of
+from tidelog.runtime.frames.tables import table_of
 
 _TOLD = ("what the programs tell", "", "of fewer outputs, or of a shorter history, there is less")
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tidelog.plans.data.facts import Fact, PredicateSchema, Record, Schema
+from tidelog.plans.data.header import beside
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.syntax import FieldType, Value
@@ -41,17 +42,6 @@ def table_of(schema: Schema, predicate: str, facts: list[Fact]) -> Any:
     times = TimeColumns(schema.timeline)
     arrays += times.columns([lo for _, lo, _ in facts], [hi for _, _, hi in facts])
     return pa.table(arrays, names=[*names, *beside(names, TIMES)])
-
-
-def beside(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Names for other columns beside those of arguments: with `_` behind each where one of them is an argument's.
-
-    >>> beside(["room"], ["from", "to"]), beside(["to", "from_"], ["from", "to"])
-    (('from', 'to'), ('from__', 'to__'))
-    """
-    while not set(others).isdisjoint(names):
-        others = [f"{name}_" for name in others]
-    return tuple(others)
 
 
 def _names(known: PredicateSchema | None, facts: Sequence[Fact]) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def test_an_output_without_answers_has_an_empty_table(folder: Path, capfd: pytes
         (["--out", "x.parquet"], "`x.parquet`: tables go to a folder, which `parquet:DIR` names"),
         (["--out", "parquet:many"], "`many` is not empty: choose another folder"),
         (["--out", "parquet:o", "--out", "parquet:o"], "`o` is written twice in one run"),
-        (["--out", "parquet:o", "--emit", "changes"], "`parquet:DIR` holds facts, and what has only begun is none"),
+        (["--out", "parquet:o", "--emit", "changes"], "tables hold facts, and what has only begun is none"),
         (["--in", "parquet+-"], "`parquet+-`: Parquet is read from files, and written to a folder, `parquet:DIR`"),
         (["--in", "none/*.csv"], "`none/*.csv` matches no file"),
     ],

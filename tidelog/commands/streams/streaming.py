@@ -318,9 +318,9 @@ def _check_formats(plan: Plan, sinks: Sequence[str], emit: str, *, is_durable: b
     Nor have tables one for changes.
     """
     formats = {parse_spec(spec, allow_remote=True).format for spec in sinks}
-    if plan.questions and formats and formats <= {"facts", "parquet"}:
-        raise SpecError("text facts leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")
-    if is_durable and "parquet" in formats:
+    if plan.questions and formats and formats <= {"facts", "parquet", "csv"}:
+        raise SpecError("text facts and tables leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")
+    if is_durable and formats & {"parquet", "csv"}:
         raise SpecError("`--state`: tables cannot be gone on with after a restart: use a file, or an outbox")
-    if emit == "changes" and "parquet" in formats:
-        raise SpecError("`parquet:DIR` holds facts, and what has only begun is none: use `--emit intervals` or `final`")
+    if emit == "changes" and formats & {"parquet", "csv"}:
+        raise SpecError("tables hold facts, and what has only begun is none: use `--emit intervals` or `final`")
