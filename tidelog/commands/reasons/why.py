@@ -19,7 +19,7 @@ from tidelog.commands.reasons.from_journal import check_alone, remembered
 from tidelog.commands.reasons.given_facts import GivenFacts, load_any_plan, load_given, open_to_all
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.compiling.batch import BatchPlan
-from tidelog.plans.data.facts import Record
+from tidelog.plans.data.facts import Record, Schema, format_constant
 from tidelog.plans.data.timeline import POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
@@ -63,12 +63,13 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     with Progress() as progress:
         try:
-            explainer, fact = _journaled(options) if options.state is not None else _of_files(options, progress)
+            found = _journaled(options) if options.state is not None else _of_files(options, progress)
+            explainer, fact, schema = found
             progress.clear()
             holds = explainer.holds(fact)
             if not holds:
                 _note_variables(options.fact)
-            write_lines(_shown(explainer, fact, options, holds=holds))
+            write_lines(_shown(explainer, fact, options, _named(fact, schema), holds=holds))
         except (EndlessError, MethodError) as error:
             progress.clear()
             say(f"error: there is no explanation: {error}")
@@ -90,7 +91,7 @@ def _check(options: argparse.Namespace) -> None:
 # --- what holds ---------------------------------------------------------------------------------------------------------
 
 
-def _journaled(options: argparse.Namespace) -> tuple[Known, Record]:
+def _journaled(options: argparse.Namespace) -> tuple[Known, Record, Schema]:
     """What follows from the journal of a run."""
     plan, session = remembered(options)
     fact, timeline = read_fact(open_to_all(plan.schema), options.fact)
@@ -98,13 +99,13 @@ def _journaled(options: argparse.Namespace) -> tuple[Known, Record]:
         raise SpecError("--fact: the run counts time in coarser steps: ask for times that it can tell apart")
     if fact[0] not in plan.schema.predicates:
         say(f"note: the program has no predicate `{shorten(fact[0])}`{suggest(fact[0], plan.schema.predicates)}")
-    return session.memory.known(_writing(plan.timeline, options)), fact
+    return session.memory.known(_writing(plan.timeline, options)), fact, plan.schema
 
 
-def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
+def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record, Schema]:
     plan = load_any_plan(options.program)
     TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
-    return _explained(plan, options, progress)
+    return (*_explained(plan, options, progress), plan.schema)
 
 
 def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
@@ -162,20 +163,34 @@ def _note_variables(fact: str) -> None:
 # --- what is shown ------------------------------------------------------------------------------------------------------
 
 
-def _shown(explainer: Explainer | Known, fact: Record, options: argparse.Namespace, *, holds: bool) -> Iterator[str]:
+def _named(fact: Record, schema: Schema) -> str:
+    """The arguments of an output that names them, as a line; nothing for any other fact."""
+    known = schema.predicates.get(fact[0])
+    if known is None or not known.is_named:
+        return ""
+    arguments = zip(known.fields, fact[1], strict=True)
+    return "  " + ", ".join(f"{name}: {format_constant(value)}" for name, value in arguments)
+
+
+def _shown(
+    explainer: Explainer | Known, fact: Record, options: argparse.Namespace, named: str, *, holds: bool
+) -> Iterator[str]:
     if not holds:
-        yield _as_text(explainer.why(fact, options.depth), options.format)
+        yield _as_text(explainer.why(fact, options.depth), options.format, named)
         return
     most = 1 if options.all is None else options.all or None
     for number, reason in enumerate(islice(explainer.reasons(fact), most)):
         if number and options.format == "text":
             yield ""
-        yield _as_text(reason, options.format)
+        yield _as_text(reason, options.format, named)
 
 
-def _as_text(answer: Answer, format: str) -> str:
+def _as_text(answer: Answer, format: str, named: str) -> str:
     for note in () if format == "text" else answer.notes:
         say(f"note: {note}")
     if format == "svg":
         return answer.svg().rstrip("\n")
-    return answer.text() if format == "text" else json.dumps(answer.certificate(), ensure_ascii=False)
+    if format == "text":
+        head, end, rest = answer.text().partition("\n")
+        return f"{head}\n{named}{end}{rest}" if named else f"{head}{end}{rest}"
+    return json.dumps(answer.certificate(), ensure_ascii=False)
