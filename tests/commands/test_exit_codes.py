@@ -78,7 +78,10 @@ def test_what_cannot_be_used_is_counted(folder: Path, command: str) -> None:
     done = tidelog(*words, cwd=folder)
     assert (done.returncode, "2 records could not be used" in done.stderr) == (0, True)
     assert done.stderr.count("unusable.txt:4: ") == done.stderr.count("unusable.txt:5: ") == 1
-    assert code(folder, call, "good.tide", "unusable.txt", "--strict") == 1
+    strict = tidelog(*words, "--strict", cwd=folder)
+    assert strict.returncode == 1
+    assert "tidelog: error: 2 records could not be used (`--strict`)\n" in strict.stderr
+    assert (strict.stdout == "") == (command not in ("run", "ask"))
     named = tuple(word for word in call if word != "FACTS")
     assert code(folder, named, "good.tide", "", "--strict", "--in", "unusable.txt") == 1
     assert code(folder, call, "good.tide", "good.txt", "--strict") == 0
@@ -136,6 +139,8 @@ def test_every_command_knows_help_and_refuses_what_it_does_not_know(folder: Path
         (("gateway", "nowhere.toml", "--check"), 2),
         (("gateway", "wrong.toml", "--check"), 1),
         (("peek", "nowhere.csv"), 2),
+        (("spark", "run", "good.tide"), 2),
+        (("backtest", "good.tide", "good.tide"), 2),
         (("init", "plant"), 2),
         (("completion", "csh"), 2),
     ],
@@ -158,6 +163,9 @@ def test_replay_counts_what_it_leaves_out(folder: Path) -> None:
     call = ("replay", "state", "other.tide")
     assert "3 facts could not be used" in tidelog(*call, cwd=folder).stderr
     assert (code(folder, call), code(folder, (*call, "--strict"))) == (0, 1)
+    asked = tidelog("why", "--state", "state", "other.tide", "--fact", "q(a)@1", "--strict", cwd=folder)
+    assert (asked.returncode, asked.stdout) == (1, "")
+    assert "3 facts of the journal could not be used (`--strict`)" in asked.stderr
 
 
 def test_the_documents_and_the_help_page_have_the_same_codes() -> None:

@@ -29,6 +29,12 @@ def named_facts(options: argparse.Namespace) -> list[str]:
     return [*options.facts, *options.sources]
 
 
+def say_unusable(number: int, *, is_strict: bool) -> None:
+    """Say at a run's end how many records could not be used, and whether it fails for that."""
+    told = f"{count(number, 'record')} could not be used"
+    say(f"error: {told} (`--strict`)" if is_strict else f"note: {told}")
+
+
 class DeadLetters:
     """Counts what cannot be read, and says it on standard error: the first `MOST_SHOWN` with reason and place."""
 

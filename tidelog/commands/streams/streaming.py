@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from tidelog.commands.given import add_facts, named_facts
+from tidelog.commands.given import add_facts, named_facts, say_unusable
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
 from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
 from tidelog.commands.progress import INTERVAL, Progress
@@ -273,7 +273,7 @@ class _Run:
         if intake.unused:
             say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
         if self._engine.rejected:
-            say(f"note: {count(self._engine.rejected, 'record')} could not be used")
+            say_unusable(self._engine.rejected, is_strict=self._options.strict)
         self._say_failed(self._engine)
         if intake.held:
             say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
