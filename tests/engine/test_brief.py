@@ -76,3 +76,20 @@ def test_answers_are_one_short_line(emit: str, text: str, count: int) -> None:
     assert len(repr(pulled)) <= 6 * LONGEST
     assert repr(pulled).isprintable()
     assert len(pulled) <= 5 or repr(pulled).endswith(f", … {len(pulled) - 5:,} more]")
+
+
+def test_nothing_is_counted_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What steps store is not walked through, however much it is."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("tidelog.runtime.sessions.reasoner.Reasoner.statistics", refuse)
+    monkeypatch.setattr("tidelog.runtime.batch.interpretation.Interpretation.records", refuse)
+    session = tidelog.Session(tidelog.compile(TEXT))
+    session.push("hot", ["a"], 1)
+    plan = tidelog.compile_batch("q(X) :- p(X).")
+    done = tidelog.Materialisation(plan)
+    done.load([plan.record("p", ["a"], time=1)])
+    done.run()
+    assert "1 fact accepted" in repr(session) and "1 fact given" in repr(done)
