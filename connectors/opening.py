@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from tidelog.connectors.formats.csv.encoder import CsvEncoder
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.dividing import DividingDecoder, positions_of
-from tidelog.connectors.formats.endings import compression_of
+from tidelog.connectors.formats.endings import compression_of, predicate_of_path
 from tidelog.connectors.formats.formats import make_decoder, make_encoder
 from tidelog.connectors.formats.framing import MAX_LINE
 from tidelog.connectors.sinks.file_sink import FileSink
@@ -23,8 +24,9 @@ from tidelog.connectors.sources.stdin_source import StdinSource
 from tidelog.connectors.spec import Spec, check_readable, check_writable, parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
 from tidelog.plans.data.dialect import OURS
-from tidelog.plans.data.facts import Schema
+from tidelog.plans.data.facts import PredicateSchema, Schema
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 
@@ -95,19 +97,22 @@ def open_sink(
 ) -> Sink:
     """The sink that a SPEC names, not yet entered; SpecError as for `open_source`, and for `iso` without a unit.
 
-    `outputs` are the predicates of which a folder of tables has one each, also where there are no answers. With `keeps_file`
-    a file is not emptied first: answers go behind what it holds.
+    `outputs` are the predicates of which a folder of tables has one each, also where there are no answers, and CSV holds
+    one; without them there is no CSV. With `keeps_file` a file is not emptied first: answers go behind what it holds.
     """
     parsed = parse_spec(spec, allow_remote=allow_remote)
     if parsed.format == "parquet":
         return _open_tables(spec, parsed, schema, outputs)
-    for option in ("predicate", "by"):
+    named = () if keeps_file or parsed.format != "csv" else tuple(outputs)
+    for option in ("by",) if named else ("predicate", "by"):
         if getattr(parsed, option) is not None:
             raise SpecError(f"`{spec}`: `{option}` is an option of sources")
     if parsed.dialect != OURS:
         raise SpecError(f"`{spec}`: how tables of others are read is for sources")
     if parsed.scheme == "file" and compression_of(parsed.path) is not None:
         raise SpecError(f"`{spec}`: answers are written as they are, not compressed")
+    if named:
+        return _open_csv(spec, parsed, CsvEncoder(schema, _output_of(spec, parsed, schema, named), iso=iso))
     encoder = make_encoder(parsed.format, schema, iso)
     if parsed.address is not None:
         if parsed.listens:
@@ -117,6 +122,28 @@ def open_sink(
         return StdoutSink(encoder)
     check_writable(parsed.path)
     return FileSink(parsed.path, encoder, is_kept=keeps_file)
+
+
+def _open_csv(text: str, spec: Spec, encoder: CsvEncoder) -> Sink:
+    if spec.address is not None:
+        raise SpecError(f"`{text}`: csv has one header, and who connects later would not see it: use facts or jsonl")
+    if spec.path:
+        check_writable(spec.path)
+    sink = FileSink(spec.path, encoder) if spec.path else StdoutSink(encoder)
+    sink.begin_with(encoder.header)
+    return sink
+
+
+def _output_of(text: str, spec: Spec, schema: Schema, outputs: Sequence[str]) -> PredicateSchema:
+    """The output whose facts a file of CSV holds: that of the SPEC, that which the file is named after, or the only one."""
+    stem = predicate_of_path(spec.path) if spec.path else ""
+    name = spec.predicate or (stem if stem in outputs else outputs[0] if len(outputs) == 1 else None)
+    if name is None:
+        such = f"such as `{outputs[0]}`"
+        raise SpecError(f"`{text}`: csv holds one output of {len(outputs)}: append `?predicate=NAME`, {such}")
+    if name not in outputs:
+        raise SpecError(f"`{text}`: the program has no output `{name}`{suggest(name, outputs)}")
+    return schema.predicates[name]
 
 
 def _open_tables(text: str, spec: Spec, schema: Schema, outputs: Iterable[str]) -> Sink:

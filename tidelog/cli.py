@@ -1,8 +1,7 @@
-"""The command line: what there is, and what each exit code means.
+"""The command line: which commands there are, and how one is run.
 
-0 done, 1 the program, the data or the answer is bad, 2 usage, 70 a fault of tidelog itself, 130 and 143 on SIGINT and
-SIGTERM after a clean shutdown, 141 where nobody reads the answers any more. Only answers go to standard output; everything
-else goes to standard error.
+`help_pages.EXIT_CODES` says what its exit code means. Only answers go to standard output; everything else goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from tidelog.commands.arguments import Parser
-from tidelog.commands.help_pages import page
+from tidelog.commands.help_pages import codes, page
 from tidelog.commands.outcome import BAD, USAGE, say, show_diagnostics
 from tidelog.commands.signals import stopped_by_signals
 from tidelog.native import is_compiled
@@ -145,7 +144,7 @@ def program() -> NoReturn:
 
 def command_line() -> Parser:
     """The parser of the command line. A command's module is loaded, and its options are added, once it is chosen."""
-    parser = Parser(prog="tidelog", description="A stream reasoner for the edge.")
+    parser = Parser(prog="tidelog", description="A stream reasoner for the edge.", epilog=codes())
     version = f"tidelog {VERSION} (compiled)" if is_compiled() else f"tidelog {VERSION}"
     parser.add_argument("--version", action="version", version=version, help="show the version, and exit")
     parser.set_defaults(command_line=parser)  # for what tells of all commands

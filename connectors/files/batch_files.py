@@ -6,8 +6,7 @@ are read again. So every input is read once only, a pipe as well. A record that 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tidelog.connectors.files.fact_columns import FactColumns
@@ -81,11 +80,19 @@ class BatchLoader:
         from tidelog.connectors.files import parquet_batch  # noqa: PLC0415 - only who has Parquet needs pyarrow
 
         refining = RefiningTimeline.of(self.timeline)
-        for records, finer in parquet_batch.read_refining(spec, self._schema, refining):
-            if finer.resolution != self.timeline.resolution:
-                self.refine(finer)
-            self.facts.add(records)
-        on_read(os.stat(spec.path).st_size)
+        for piece in parquet_batch.read_refining(spec, self._schema, refining):
+            self.reject(piece.batch.rejected)
+            if piece.timeline.resolution != self.timeline.resolution:
+                self.refine(piece.timeline)
+            self.facts.add(piece.batch.records)
+            on_read(piece.size)
+
+    def reject(self, rejected: Iterable[Rejected]) -> None:
+        """Tell of records that cannot be read; DataError for the first where nobody is told."""
+        for item in rejected:
+            if self.on_rejected is None:
+                raise DataError(item.reason, item.place)
+            self.on_rejected(item)
 
     def refine(self, timeline: Timeline) -> None:
         """Encode all facts for a finer timeline; DataError where it cannot hold them."""
@@ -172,11 +179,7 @@ class _Reader:
             self._renew(self._timeline.refined())
             batch = self._decode(framed)
         if framed.rejected or batch.rejected:
-            rejected = sorted([*framed.rejected, *batch.rejected], key=_line)
-            if self._loader.on_rejected is None:
-                raise DataError(rejected[0].reason, rejected[0].place)
-            for item in rejected:
-                self._loader.on_rejected(item)
+            self._loader.reject(sorted([*framed.rejected, *batch.rejected], key=_line))
         if self._timeline.resolution != self._loader.timeline.resolution:
             self._refine_all(framed)
         self._loader.facts.add(batch.records)

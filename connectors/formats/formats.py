@@ -60,7 +60,7 @@ def _check_flat(name: str, predicate: str | None, dialect: Dialect) -> None:
 def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:
     """The encoder of `facts`, `jsonl` or `text`; SpecError for `csv`, and for `iso` without a unit."""
     if kind == "csv":
-        raise SpecError("csv can be read, not written: use facts or jsonl")
+        raise SpecError("csv can be read, not written, here: use facts or jsonl")
     if kind == "jsonl":
         return JsonEncoder(schema, iso=iso)
     return TextEncoder(schema, iso=iso, sentences=kind == "text")

@@ -95,6 +95,10 @@ class OutgoingSink(GivingUp, ABC):
         self._outgoing: Outgoing | None = None
         self._statistics = SinkStatistics()
 
+    def begin_with(self, header: bytes) -> None:
+        """Write this line before the first answer, or alone where there is none; to be called before it is entered."""
+        self._backlog.append(header)
+
     def statistics(self) -> SinkStatistics:
         """What is not certain about the answers that it was given."""
         return self._statistics
@@ -127,6 +131,8 @@ class OutgoingSink(GivingUp, ABC):
             return
         try:
             if not any(exc):
+                if self._outgoing.handed < self._backlog.end:  # a header without answers
+                    await self._outgoing.flush()
                 await self._outgoing.medium.finish()
                 self._note_taken(self._outgoing.handed)
         except OSError as error:

@@ -25,6 +25,7 @@ from tidelog.plans.normal.normalise import normalise
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.times.sustain import sustain
 from tidelog.plans.plan.plan import BindShape, CalendarShape, Feed, MoveShape, Step, TupleShape, UnionShape
+from tidelog.plans.tree.brief import brief, named, number
 from tidelog.plans.tree.dependencies import circles, dependencies
 from tidelog.plans.tree.machines import is_of_machine, machine_of
 from tidelog.plans.tree.names import head_predicate
@@ -91,6 +92,9 @@ class BatchPlan:
         Raises DataError for a row or a time that the program cannot take, TypeError for what is none.
         """
         return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
+
+    def __repr__(self) -> str:
+        return brief(self, self.name, named(self.schema.predicates, "predicate"), number(len(self.steps), "step"))
 
     def _repr_html_(self) -> str:
         """The program, for notebooks."""

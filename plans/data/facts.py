@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, SupportsFloat
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.tree.brief import cut
 from tidelog.plans.tree.numerals import canonical, plain_number, shorten
 from tidelog.plans.tree.syntax import FieldType, Interval, Time, Value
 
@@ -279,7 +280,7 @@ class Answer:
         return self.text
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.text}>"
+        return f"<{type(self).__name__} {cut(self.text)}>"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -147,3 +147,14 @@ def _is_text(schema: PredicateSchema | None, name: str) -> bool:
     if schema is None or name not in schema.fields or not schema.types:
         return False
     return schema.types[schema.fields.index(name)] == "text"
+
+
+def beside(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Names for other columns beside those of arguments: with `_` behind each where one of them is an argument's.
+
+    >>> beside(["room"], ["from", "to"]), beside(["to", "from_"], ["from", "to"])
+    (('from', 'to'), ('from__', 'to__'))
+    """
+    while not set(others).isdisjoint(names):
+        others = [f"{name}_" for name in others]
+    return tuple(others)

@@ -88,7 +88,7 @@ def parse_what_reads(
         if len(problems) >= MAX_DIAGNOSTICS:
             break
     problems += _declared_twice(statements)
-    every, wrong = with_machines(with_parameters(statements, parameters))
+    every, wrong = with_machines(with_parameters(statements, parameters, text))
     return syntax.Program(every, name, text), [*problems, *wrong][:MAX_DIAGNOSTICS]
 
 

@@ -23,6 +23,7 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.brief import brief, named, number
 from tidelog.plans.tree.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 
 
@@ -362,6 +363,9 @@ class Plan:
         Raises DataError for a row or a time that the program cannot take, TypeError for what is none.
         """
         return make_record(self.schema, TimeReader(self.timeline), predicate, row, time, interval)
+
+    def __repr__(self) -> str:
+        return brief(self, self.name, named(self.outputs, "output"), number(len(self.steps), "step"))
 
     def _repr_html_(self) -> str:
         """The plan as a graph, for notebooks."""

@@ -14,6 +14,7 @@ from typing import Literal as OneOf
 from tidelog.plans.data.facts import format_constant, format_predicate
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_formula
+from tidelog.plans.tree.brief import cut, number
 from tidelog.plans.tree.syntax import Atom, Comparison, Rule, Value
 
 Status = OneOf["possible", "certain", "rejected", "unsupported"]
@@ -124,6 +125,12 @@ class HypotheticalAnswer:
     failed: GroundLiteral | None = None
     where: tuple[Comparison, ...] = ()
     group: str = ""
+
+    def __repr__(self) -> str:
+        shown = {name: "?" if value is None else format_constant(value) for name, value in self.answer.items()}
+        values = ", ".join(f"{name} = {value}" for name, value in shown.items())
+        rest = f"{number(len(self.evidence), 'fact')} for it, {len(self.hypotheses)} needed"
+        return f"<{type(self).__name__} {cut(self.query, 40)}, {self.status}: {cut(values)}; {rest}>"
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
+from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.calendars import calendar_end, calendar_records, rests_on_calendars
 from tidelog.runtime.batch.clocked import run_through
@@ -126,6 +127,16 @@ class Materialisation:
         self._rounds = self._in_columns = 0
         self._discarded = self._evaluations = 0
         self._complete: set[str] = set()
+
+    def __repr__(self) -> str:
+        state = "not begun" if not self._begun else "not at its end" if self._current is not None else "at its end"
+        return brief(
+            self,
+            self.plan.name,
+            number(self._known.loaded, "fact") + " given",
+            number(self._rounds, "round"),
+            state if self._violation is None else "inconsistent",
+        )
 
     def load(self, records: Iterable[Record]) -> None:
         """Add facts; RuntimeError once the first round has begun, TypeError at the first that is no record."""

@@ -11,6 +11,7 @@ from tidelog.operators.columns.batch import Batch, empty, joined
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Fact, Schema
+from tidelog.plans.data.header import beside
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import SpecError, StateError
 from tidelog.plans.explaining.showing.differences import MOST_ROWS, timeline_of_differences
@@ -101,7 +102,8 @@ class Backtest:
         for label, side in (("old", compared.old), ("new", compared.new)):
             facts = [] if side is None else side.alone.facts(self.pool)
             table = table_of(self.old.schema, name, facts)
-            parts.append(table.append_column("only", pa.array([label] * len(facts), pa.string())))
+            (only,) = beside(table.column_names, ["only"])
+            parts.append(table.append_column(only, pa.array([label] * len(facts), pa.string())))
         there = [part for part in parts if part.num_rows] or parts[:1]
         return pa.concat_tables(there, promote_options="permissive")
 

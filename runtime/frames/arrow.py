@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -35,6 +36,11 @@ BATCH_ROWS = 8192
 """How many rows are made facts at once: so few that their garbage costs little, so many that a batch costs nothing."""
 
 
+_INEXACT = "outside of the range exactly representable"
+"""What Arrow says of a whole number beside floats that none of them is."""
+_COLUMN = re.compile(r"failed for column (\S+) with type")
+
+
 def stream_of(frame: Any) -> pa.RecordBatchReader:
     """The batches of a frame; TypeError for what has none.
 
@@ -53,7 +59,17 @@ def stream_of(frame: Any) -> pa.RecordBatchReader:
     try:
         return pa.RecordBatchReader.from_stream(frame)
     except pa.ArrowException as error:
+        column = _COLUMN.search(str(error))
+        if column is not None and _INEXACT in str(error):
+            raise DataError(_inexact(column[1])) from error
         raise DataError(f"the frame has a column that Arrow does not have: {str(error).splitlines()[0]}") from error
+
+
+def _inexact(column: str) -> str:
+    return (
+        f"column `{column}` has floats beside a whole number of 2**53 or more, which no float holds exactly: "
+        "make all of them floats, or all of them whole"
+    )
 
 
 def with_plain_texts(table: pa.Table) -> pa.Table:
@@ -85,7 +101,11 @@ def _table_of(columns: Mapping[str, Any]) -> pa.Table:
             raise DataError(f"column `{name}` has {len(values)} values, and `{first}` has {len(arrays[first])}")
         try:
             arrays[name] = pa.table({name: values}).column(0)
+        except OverflowError as error:
+            raise DataError(f"column `{name}` has a whole number beyond 64 bits") from error
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            if _INEXACT in str(error):
+                raise DataError(_inexact(name)) from error
             raise DataError(
                 f"column `{name}` holds values of several types, or of none that a column can have: {error}"
             ) from error

@@ -7,11 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from tidelog.plans.data.facts import Fact, PredicateSchema, Record, Schema
+from tidelog.plans.data.header import beside
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.syntax import FieldType, Value
 from tidelog.runtime.frames.arrow import pa
 
+TIMES = ("from", "to", "from_open", "to_open")
+"""The columns that say when a fact holds."""
 _WORD = 1 << 63
 _TYPES = {"text": pa.string(), "number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
 
@@ -20,7 +23,8 @@ def tables_of(schema: Schema, predicates: Iterable[str], records: Iterable[Recor
     """An Arrow table for each of these predicates, and for each further one that has facts, sorted by `from` and `to`.
 
     Columns are the fields, `x1`, `x2` … where none are declared; `from` and `to`, null where the interval has no end on that
-    side; and `from_open` and `to_open`: whether it leaves out that end. Times are timestamps in UTC where the program
+    side; and `from_open` and `to_open`: whether it leaves out that end. Where a field has one of these names, all four have
+    `_` behind them. Times are timestamps in UTC where the program
     declares a unit, else whole numbers, or on a rational timeline floats. DataError for a time that no timestamp can hold.
     """
     facts: dict[str, list[Fact]] = {predicate: [] for predicate in predicates}
@@ -37,7 +41,7 @@ def table_of(schema: Schema, predicate: str, facts: list[Fact]) -> Any:
     arrays = [_values(column, _declared(known, i)) for i, column in enumerate(_columns(facts, len(names)))]
     times = TimeColumns(schema.timeline)
     arrays += times.columns([lo for _, lo, _ in facts], [hi for _, _, hi in facts])
-    return pa.table(arrays, names=[*names, "from", "to", "from_open", "to_open"])
+    return pa.table(arrays, names=[*names, *beside(names, TIMES)])
 
 
 def _names(known: PredicateSchema | None, facts: Sequence[Fact]) -> tuple[str, ...]:

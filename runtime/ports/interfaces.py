@@ -203,6 +203,16 @@ class Recorded(Protocol):
 
 
 @runtime_checkable
+class Measured(Protocol):
+    """A source that tells how far it has been read: what a display of progress needs."""
+
+    size: int | None
+    """The length in bytes, as they are stored; None while it is closed, and where it has none."""
+    position: int
+    """How many of them have been read."""
+
+
+@runtime_checkable
 class Immediate(Protocol):
     """A source of facts that other tasks of the event loop hand to it, which can be passed on in their turn."""
 

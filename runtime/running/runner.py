@@ -22,6 +22,7 @@ from anyio.abc import TaskGroup
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ConnectorError, StateError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.brief import brief, named
 from tidelog.runtime.actors.alignment import Alignment
 from tidelog.runtime.actors.causes import first_cause
 from tidelog.runtime.actors.clock import NAME, Clock, ahead_of, start_sources
@@ -109,6 +110,10 @@ class Runner:
         self._grace = math.inf
         self._started = anyio.Event()
         self._in_a_row = 0
+
+    def __repr__(self) -> str:
+        ends = named(self._sources.names, "source"), named([sink.name for sink in self._sinks], "sink")
+        return brief(self, self.plan.name, f"emit {self._session.settings.emit}", *ends, *self._session.standing())
 
     def _way_of(self, sources: Sequence[Source | Listener], run: RunSettings) -> Direct | Ledger:
         """What lies between the session and the sinks."""

@@ -10,11 +10,12 @@ from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.saved import seal, taking, unseal
-from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import MethodError, OperatorError, SnapshotError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
@@ -168,6 +169,19 @@ class Reasoner:
     def watch(self, name: str, holder: Callable[[], Iterable[Holding]]) -> None:
         """What somebody else holds for this session counts for `max_state`, too."""
         self._bound.watch(name, holder)
+
+    def __repr__(self) -> str:
+        return brief(self, self.plan.name, f"emit {self.settings.emit}", *self.standing())
+
+    def standing(self) -> tuple[str, str, str]:
+        """What was accepted, how far the stream is complete, and what waits to be pulled, at once and in words."""
+        told = "" if self.frontier <= NEG else f"complete up to {self.plan.timeline.format_point(self.frontier)}"
+        waiting = len(self._outlet.answers) + len(self._hypothetical)
+        return (
+            number(self._intake.accepted, "fact") + " accepted",
+            "finished" if self.is_finished else told,
+            f"{number(waiting, 'answer')} to be pulled" if waiting else "",
+        )
 
     @property
     def watermarks(self) -> Watermarks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, overload
@@ -23,6 +24,7 @@ from tidelog.runtime.ports.interfaces import Batch, EmitMode
 from tidelog.runtime.sessions.questions import Inquiry
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import SOURCE, SessionOptions, Settings
+from tidelog.runtime.sessions.statistics import SessionStatistics
 
 if TYPE_CHECKING:
     from tidelog.runtime.frames.pushing import Frame, OnRejected
@@ -114,6 +116,7 @@ class Session(Reasoner, Generic[A]):
         self._times = TimeReader(plan.timeline)
         self._records = RecordMaker(plan.schema, self._times)
         self._source = next(iter(sources), SOURCE)
+        self._in_columns = 0
 
     def push(
         self, predicate: str, row: Sequence[ValueLike] = (), time: TimeLike | None = None, interval: str | None = None
@@ -150,7 +153,8 @@ class Session(Reasoner, Generic[A]):
     def push_frames(self, frames: Mapping[str, Any], *, on_rejected: OnRejected | None = None) -> None:
         """Hand in tables by the predicate of their facts, in the order of their begins.
 
-        Where the stream begins with many rows, they go through the program in columns; the answers are those of rows.
+        Where the stream begins with many rows, they go through the program in columns; the answers are those of rows, and
+        `statistics().in_columns` says how many went so.
         A frame has `__arrow_c_stream__`, the fields of the predicate as columns, and `time`, or `from` and `to`. A row that
         is no fact, or is refused, goes to `on_rejected`; without it, an error names the first, and the others count.
         Raises DataError where a column is missing or of a wrong type, before anything is handed in; ConnectorError without
@@ -188,11 +192,16 @@ class Session(Reasoner, Generic[A]):
 
         Columns are the fields (`x1`, `x2` … where none are declared); `from` and `to`, timestamps where the program declares
         a unit, null where there is no end (with `changes`, yet); and `from_open` and `to_open`: whether they are left out.
+        Where a field has one of these names, all four have `_` behind them: `from_`.
         ConnectorError without pyarrow (the extra `frames`).
         """
         from tidelog.runtime.frames.tables import tables_of  # noqa: PLC0415 - only who wants frames needs pyarrow
 
         return tables_of(self.plan.schema, self.plan.outputs, self.pull_records())
+
+    def statistics(self) -> SessionStatistics:
+        """An immutable record of what has been done and what is stored."""
+        return replace(super().statistics(), in_columns=self._in_columns)
 
     def why(
         self,
@@ -245,7 +254,9 @@ class Session(Reasoner, Generic[A]):
         history = self.begun_with
         if not isinstance(history, FirstFrames):
             history = FirstFrames(self.plan, self.settings, self.intake.given_start)
-        return history.read(frames) and self.begin_with(self._source, history)
+        is_taken = history.read(frames) and self.begin_with(self._source, history)
+        self._in_columns += sum(map(len, frames)) if is_taken else 0
+        return is_taken
 
     def _check_open(self) -> None:
         if self._intake.watermarks.watermark >= POS:

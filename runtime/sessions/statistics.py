@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """What a session has done: its intake's counts, each step's, each question's, each source's."""
+    """What a session has done: its intake's counts, each step's, each question's, each source's.
+
+    So many facts of frames have gone `in_columns` (`Session.push_frames`); all others went row by row.
+    """
 
     intake: IntakeStatistics
     steps: dict[str, OperatorStatistics]
     violations: int
     questions: dict[str, AskerStatistics] = field(default_factory=dict)
     sources: dict[str, SourceStatistics] = field(default_factory=dict)
+    in_columns: int = 0
 
     @property
     def entries(self) -> int:

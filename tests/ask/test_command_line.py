@@ -144,8 +144,11 @@ def test_depth_follows_what_has_no_end(folder: Path) -> None:
     ("arguments", "said"),
     [
         (["ask", "rules.tide"], "`rules.tide` asks nothing: give a query, such as `--query 'malf(X)@T'`, or add"),
-        (["ask", "turbines.tide", "--out", "facts+-"], "text facts leave out what `ask` answers: add a sink of JSON lines"),
-        (["run", "turbines.tide", "--out", "facts+-"], "text facts leave out what `ask` answers"),
+        (
+            ["ask", "turbines.tide", "--out", "facts+-"],
+            "text facts and tables leave out what `ask` answers: add a sink of JSON lines",
+        ),
+        (["run", "turbines.tide", "--out", "facts+-"], "text facts and tables leave out what `ask` answers"),
         (["ask", "turbines.tide", "--status", "maybe"], "invalid choice: 'maybe'"),
         (["ask", "turbines.tide", "--min-evidence", "0"], "expected a whole number above 0, got `0`"),
         (["ask", "turbines.tide", "--depth", "-1"], "expected a whole number above 0, got `-1`"),

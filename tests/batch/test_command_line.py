@@ -257,13 +257,17 @@ def test_an_inconsistent_program_prints_no_facts(here: Here) -> None:
     assert "rule: bottom :- on(X), boxplus[0,1] off(X)." in error
 
 
-def test_a_record_that_cannot_be_read_is_an_error_with_its_place(here: Here) -> None:
-    """In each command: exit code 1, file and line, nothing on standard output, also where the fact plays no part."""
+def test_a_record_that_cannot_be_read_is_told_with_its_place(here: Here) -> None:
+    """In each command; with `--strict` it is an error, with nothing on standard output, also where it plays no part."""
     here.write(WEATHER, "temp(rome,31)@1\n% fine\ntemp(rome)@2\n")
-    for command in (["materialise"], ["consistent"], ["entails", "--fact", "closed(a)@1"]):
+    for command in (["materialise"], ["consistent"], ["entails", "--fact", "temp(rome,31)@1"]):
         out, error, code = here.run(*command)
+        assert (bool(out), code) == (True, 0)
+        assert error.endswith("facts.txt:3: `temp` takes 2 arguments, got 1\ntidelog: note: 1 record could not be used\n")
+        out, error, code = here.run(*command, "--strict")
         assert (out, code) == ("", 1)
         assert "facts.txt:3: `temp` takes 2 arguments, got 1" in error
+        assert error.endswith("tidelog: error: 1 record could not be used (`--strict`)\n")
 
 
 def test_what_is_for_streams_alone_is_refused(here: Here) -> None:

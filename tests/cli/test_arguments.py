@@ -13,6 +13,7 @@ import pytest
 from children import tidelog
 from tidelog.cli import COMMANDS, command_line
 from tidelog.commands.arguments import Parser
+from tidelog.commands.given import named_facts
 from tidelog.commands.help_pages import EXAMPLES
 
 
@@ -58,17 +59,12 @@ def test_no_option_may_be_shortened() -> None:
         (["run", "p.tide", "--emti=final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["run", "p.tide", "--emti", "final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["materialise", "p.tide", "--utnil", "3", "f.txt"], "unknown option `--utnil`; did you mean `--until`?"),
-        (
-            ["plot", "p.tide", "--in", "f"],
-            "unknown option `--in`; facts are named behind the program, without an option",
-        ),
         (["spark", "run", "p.tide", "--in", "f", "--stat"], "unknown option `--stat`; did you mean `--stats`?"),
         (["spark", "rnu", "p.tide"], "unknown command 'rnu' (choose from ingest, run); did you mean `run`?"),
         (["--versoin"], "unknown option `--versoin`; did you mean `--version`?"),
         (["chek", "p.tide"], "did you mean `check`?"),
         (["run", "p.tide", "--emit", "finl"], "invalid choice: 'finl' (choose from"),
         (["run", "p.tide", "--emit", "finl"], "did you mean `final`?"),
-        (["run", "p.tide", "f.txt"], "unexpected argument `f.txt`; facts are named with `--in f.txt`"),
         (["check", "p.tide", "q.tide"], "unexpected argument `q.tide`; see `tidelog check --help`\n"),
         (["check", "p.tide", "--zzz\x1b[2J"], r"unknown option `--zzz\x1b[2J`"),
     ],
@@ -116,6 +112,22 @@ def test_options_may_stand_between_arguments() -> None:
     """As in `materialise PROGRAM A --until 3 B`."""
     options = command_line().parse_args(["materialise", "p.tide", "a.txt", "--until", "3", "b.txt"])
     assert (options.facts, options.until) == (["a.txt", "b.txt"], "3")
+
+
+def test_facts_are_named_in_one_way() -> None:
+    """Every command that takes facts takes them behind the program, by `--in`, and both, and says the same of them."""
+    reading = [parser for parser in every_parser().values() if any(action.dest == "facts" for action in parser._actions)]
+    names = "run ask materialise backtest plot entails consistent explain why verify"
+    assert {parser.prog for parser in reading} == {f"tidelog {name}" for name in (*names.split(), "spark run")}
+    for parser in reading:
+        by_name = {action.dest: action for action in parser._actions}
+        assert (by_name["facts"].metavar, by_name["facts"].nargs) == ("FACTS", "*")
+        assert by_name["sources"].option_strings == ["--in"] and by_name["strict"].option_strings == ["--strict"]
+        programs = ["p.tide"] * (2 if parser.prog.endswith("backtest") else 1)
+        last = ["why.json"] if parser.prog.endswith("verify") else []
+        fact = ["--fact", "p"] if "fact" in by_name else []
+        words = [*parser.prog.split()[1:], *programs, "a", "--in", "b", *fact, "c", *last, "--in", "d"]
+        assert named_facts(command_line().parse_args(words)) == ["a", "c", "b", "d"]
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["spark", "run", "--help"], ["--version"]])

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -250,30 +247,6 @@ def test_a_reader_that_leaves_ends_the_run_quietly(alarm: str, tmp_path: Path) -
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=WAIT)
     assert done.stdout == "alarm(p0)@2\n"
     assert done.stderr == ""
-
-
-def test_progress_is_drawn_where_a_person_looks(alarm: str, tmp_path: Path) -> None:
-    """On a terminal, with a file as input, standard error shows how far it has been read; elsewhere it does not."""
-    facts = tmp_path / "facts.txt"
-    facts.write_text("".join(f"hot(p{i})@{t}\n" for t in range(300) for i in range(300)))
-    leader, follower = pty.openpty()
-    command = [*TIDELOG, "run", alarm, "--in", str(facts), "--out", "/dev/null"]
-    with child(command, stderr=follower, stdin=subprocess.DEVNULL) as process:
-        os.close(follower)
-        shown = b""
-        deadline = time.monotonic() + WAIT
-        while time.monotonic() < deadline:
-            try:
-                piece = os.read(leader, 4096)
-            except OSError:  # the other side is closed
-                break
-            if not piece:
-                break
-            shown += piece
-        assert process.wait() == 0
-    os.close(leader)
-    assert b"%" in shown
-    assert "%" not in run("run", alarm, "--in", str(facts), "--out", "/dev/null").stderr
 
 
 def test_standard_input_reaches_answers_at_once(alarm: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -206,6 +207,20 @@ def test_a_sweep_has_a_line_for_each_candidate(files: dict[str, str], capfd: pyt
         (5, 1, 1),
         (5, 2, 1),
     ]
+
+
+@pytest.mark.parametrize(("values", "shown"), [("a,b", "a"), ("nan", "nan"), ("3,x", "x")])
+def test_a_value_that_does_not_fit_is_refused_with_its_place(
+    files: dict[str, str], capfd: pytest.CaptureFixture[str], values: str, shown: str
+) -> None:
+    """It told zeros for it, which looked like an answer."""
+    arguments = ["backtest", files["old.tide"], files["old.tide"], files["temp.csv"]]
+    assert main([*arguments, "--set", f"LIMIT={values}"]) == 2
+    out, error = capfd.readouterr()
+    assert out == ""
+    assert re.fullmatch(
+        rf"tidelog: error: --set: .*old\.tide: line \d+: parameter `LIMIT` is a number, and `{shown}`, .* is a text\n", error
+    )
 
 
 def test_statistics_tell_what_is_shared(files: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import tidelog
 from tidelog.cli import main
-from tidelog.commands.batch import progress
+from tidelog.commands import progress
 from tidelog.commands.streams import histories
 from tidelog.connectors.files.history_files import open_history
 from tidelog.connectors.spec import parse_spec
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "temp.csv").write_text("time,room,value\n" + lines)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(histories, "LEAST", 0)
-    monkeypatch.setattr(progress, "_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
     return tmp_path
 
 

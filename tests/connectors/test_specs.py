@@ -145,7 +145,7 @@ def test_missing_files_are_told_at_once(tmp_path: Path, integer: Schema) -> None
 
 def test_what_a_format_cannot_do_is_told(tmp_path: Path, integer: Schema) -> None:
     """CSV is not written, needs a predicate where no file names it, and `predicate` is for sources."""
-    with pytest.raises(SpecError, match="csv can be read, not written"):
+    with pytest.raises(SpecError, match="csv can be read, not written, here"):
         open_sink(str(tmp_path / "a.csv"), integer)
     with pytest.raises(SpecError, match="append `\\?predicate=NAME`"):
         open_source("csv+-", integer)

@@ -113,7 +113,7 @@ def test_an_output_without_answers_has_an_empty_table(folder: Path, capfd: pytes
         (["--out", "x.parquet"], "`x.parquet`: tables go to a folder, which `parquet:DIR` names"),
         (["--out", "parquet:many"], "`many` is not empty: choose another folder"),
         (["--out", "parquet:o", "--out", "parquet:o"], "`o` is written twice in one run"),
-        (["--out", "parquet:o", "--emit", "changes"], "`parquet:DIR` holds facts, and what has only begun is none"),
+        (["--out", "parquet:o", "--emit", "changes"], "tables hold facts, and what has only begun is none"),
         (["--in", "parquet+-"], "`parquet+-`: Parquet is read from files, and written to a folder, `parquet:DIR`"),
         (["--in", "none/*.csv"], "`none/*.csv` matches no file"),
     ],
@@ -148,14 +148,17 @@ def test_a_folder_holds_one_format(folder: Path) -> None:
 
 
 def test_rows_that_are_no_facts_are_dead_letters(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """In a stream a bad row is told with its file and row, and costs no other; in batch it is an error."""
+    """A bad row is told with its file and row, and costs no other; with `--strict` it is an error in batch."""
     pq.write_table(pa.table(TEMPS | {"sensor": ["a", None, "a"]}), "temp.parquet")
     assert main(["run", "p.tide", "--in", "temp.parquet", "--out", "facts+-"]) == 0
     out, err = capfd.readouterr()
     assert sorted(out.splitlines()) == ANSWERS
     assert err.startswith("temp.parquet row 1: `sensor` is null: {")
-    assert main(["materialise", "p.tide", "temp.parquet"]) == 1
-    assert capfd.readouterr().err == "tidelog: error: temp.parquet row 1: `sensor` is null\n"
+    assert main(["materialise", "p.tide", "temp.parquet"]) == 0
+    said = "tidelog: temp.parquet row 1: `sensor` is null\ntidelog: {}\n"
+    assert capfd.readouterr().err == said.format("note: 1 record could not be used")
+    assert main(["materialise", "p.tide", "temp.parquet", "--strict"]) == 1
+    assert capfd.readouterr() == ("", said.format("error: 1 record could not be used (`--strict`)"))
 
 
 def test_batch_takes_times_as_fine_as_they_are(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -20,6 +21,8 @@ PROGRAM = (
     "timeline integer, unit 1 s. input temp(sensor: text, value: number). input door(room: text). "
     "hot(S) :- temp(S, V), V > 80. cooled(S, R) :- hot(S), diamondminus[0,5] door(R). calm(S) :- temp(S, _), not hot(S)."
 )
+
+INEXACT = r"column `value` has floats beside a whole number of 2\*\*53 or more, which no float holds exactly"
 
 
 def readings(count: int) -> list[tuple[str, float, int]]:
@@ -116,6 +119,7 @@ def test_frames_that_follow_go_in_columns_until_a_fact_comes_by_itself(monkeypat
     for begin in (0, 30, 60):
         session.push_frame("temp", frame_of(rows[begin : begin + 30]))
         assert session.begun_with is not None
+        assert session.statistics().in_columns == session.statistics().intake.accepted > 0
         told += session.pull()
     with pytest.raises(LateError, match=r"temp.*late.* \(2 rows could not be used, this is the first\)"):
         session.push_frame("temp", frame_of([("s1", 85, 3), ("s1", 85, 4), ("s1", 85, 90)]))
@@ -184,6 +188,9 @@ def test_wrong_columns_hand_in_nothing() -> None:
         ({"sensor": ["s1", "s2"], "value": [1], "time": [1, 2]}, "column `value` has 1 values, and `sensor` has 2"),
         ({"sensor": ["s1", 3], "value": [1, 2], "time": [1, 2]}, "column `sensor` holds values of several types"),
         ({"sensor": ["s1", "s2"], "value": [1, "x"], "time": [1, 2]}, "column `value` holds values of several types"),
+        ({"sensor": ["s1", "s2"], "value": [1.5, 2**53 + 1], "time": [1, 2]}, INEXACT),
+        ({"sensor": ["s1", "s2"], "value": [2**53 + 1, 1.5], "time": [1, 2]}, INEXACT),
+        ({"sensor": ["s1"], "value": [2**70], "time": [1]}, "column `value` has a whole number beyond 64 bits"),
     ],
 )
 def test_a_dict_whose_columns_are_none_is_told_by_column(columns: dict[str, Any], told: str) -> None:
@@ -193,6 +200,13 @@ def test_a_dict_whose_columns_are_none_is_told_by_column(columns: dict[str, Any]
         session.push_frame("temp", columns)
     session.finish()
     assert answers_of(session) == []
+
+
+def test_floats_beside_whole_numbers_that_no_float_is_are_told_so() -> None:
+    """Also of a data frame, whose columns of objects Arrow looks through: the number is the cause, not its type."""
+    frame = pd.DataFrame({"sensor": ["s1", "s2"], "value": pd.Series([1.5, 2**53 + 1], dtype=object), "time": [1, 2]})
+    with pytest.raises(DataError, match=INEXACT):
+        tidelog.Session(tidelog.compile(PROGRAM)).push_frame("temp", frame)
 
 
 def test_without_pyarrow_one_line_says_what_to_install() -> None:

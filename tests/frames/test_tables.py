@@ -120,3 +120,26 @@ def test_changes_have_no_end_until_they_have() -> None:
     session.finish()
     ended = session.pull_frames()["p"].to_pylist()
     assert [(row["from"], row["to"]) for row in begun + ended] == [(1, None), (1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "times"),
+    [
+        ("from: text, to: text", ["from_", "to_", "from_open_", "to_open_"]),
+        ("to_open: text, x", ["from_", "to_", "from_open_", "to_open_"]),
+        ("from: text, to_: text", ["from__", "to__", "from_open__", "to_open__"]),
+        ("since, till", ["from", "to", "from_open", "to_open"]),
+    ],
+)
+def test_no_two_columns_have_one_name(arguments: str, times: list[str]) -> None:
+    """An argument may be called as a column of times is: the four are called otherwise then, with and without answers."""
+    session = tidelog.Session(
+        tidelog.compile(f"timeline integer. input hop(a, b). output trip({arguments}). trip(X, Y) :- hop(X, Y).")
+    )
+    session.push("hop", ["a", "b"], 3)
+    session.finish()
+    for expected in ([("a", "b", 3, 3)], []):
+        table = session.pull_frames()["trip"]
+        names = [argument.partition(":")[0] for argument in arguments.split(", ")]
+        assert table.column_names == [*names, *times]
+        assert [tuple(row.values())[:4] for row in table.to_pylist()] == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import tidelog
@@ -64,6 +66,22 @@ def test_a_parameter_that_is_not_declared_cannot_be_given() -> None:
     """The names that there are stand in the error."""
     with pytest.raises(ValueError, match=r"declares no parameter `LIMTI` \(it declares: `LIMIT`, `MODE`\)"):
         tidelog.compile(PROGRAM, parameters={"LIMTI": 3})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"LIMIT": "a"}, "line 1: parameter `LIMIT` is a number, and `a`, its value here, is a text"),
+        ({"LIMIT": "nan"}, "line 1: parameter `LIMIT` is a number, and `nan`, its value here, is a text"),
+        ({"LIMIT": float("nan")}, "the value of parameter `LIMIT` is no number: nan"),
+        ({"LIMIT": float("inf")}, "the value of parameter `LIMIT` is no number: inf"),
+        ({"MODE": 3}, "line 2: parameter `MODE` is a text, and `3`, its value here, is a number"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(given: dict[str, Value], said: str) -> None:
+    """No comparison of a number with a text holds, so the program would tell nothing, and say nothing."""
+    with pytest.raises(ValueError, match=re.escape(said)):
+        tidelog.compile(PROGRAM, parameters=given)
 
 
 def test_a_predicate_may_still_be_called_parameter() -> None:

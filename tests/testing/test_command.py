@@ -148,7 +148,7 @@ def test_what_comes_late_is_noted(capfd: pytest.CaptureFixture[str]) -> None:
         ('emit = "finl"\nexpect = ""', "unknown mode 'finl': expected intervals, final, changes, points\n  --> a.toml:12:1"),
         ('lateness = true\nexpect = ""', '`lateness` is a length of time, such as 5 or "5 min", got a boolean'),
         ("lateness = 2024-01-01\nexpect = ''", "`lateness` is a length of time"),
-        ("expect = 3", "`expect` is text, a line each, or an array of texts, got a number"),
+        ("expect = 3", "`expect` is text, a line each, or an array of texts or tables, got a number"),
         ("at = 3", "`at` is told for single times"),
         ('name = ""\nexpect = ""', "`name` is text, got an empty text"),
         ("expect = [", "error[toml]: this is no TOML"),

@@ -92,11 +92,8 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, text: str) -> NoReturn:
         name = text.partition("=")[0]
         if name.startswith("-"):
-            takes_facts = name == "--in" and any(action.dest == "facts" for action in self._actions)
-            hint = "; facts are named behind the program, without an option" if takes_facts else ""
-            self.error(f"unknown option `{name}`{hint or _nearest(name, self._option_string_actions)}")
-        hint = f"; facts are named with `--in {text}`" if "--in" in self._option_string_actions else ""
-        self.error(f"unexpected argument `{text}`{hint}")
+            self.error(f"unknown option `{name}`{_nearest(name, self._option_string_actions)}")
+        self.error(f"unexpected argument `{text}`")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

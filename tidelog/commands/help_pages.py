@@ -132,6 +132,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "input": (
         "in",
+        "strict",
         "labels",
         "dead-letter",
         "max-line",
@@ -163,6 +164,25 @@ GROUP_OF: Mapping[str, str] = {f"--{name}": title for title, names in _GROUPS.it
 """The group of an option; others stand below `options`."""
 TITLES: Mapping[str, int] = {title: place for place, title in enumerate(_GROUPS, 1)}
 """The order of the groups, behind those of a command itself."""
+
+
+EXIT_CODES: Mapping[str, str] = {
+    "0": "done; records that could not be used are counted, and no failure without --strict",
+    "1": "the program, the data or the answer is bad; with --strict, a record could not be used",
+    "2": "the command line is wrong, or a question could not be decided",
+    "3": "entails: inconsistent, so that everything follows",
+    "4": "spark ingest --once: some gateways were away",
+    "70": "a fault of tidelog itself, which decides nothing",
+    "130, 143": "stopped by SIGINT, SIGTERM",
+    "141": "nobody reads the answers any more",
+}
+"""What each exit code means, whatever the command."""
+
+
+def codes() -> str:
+    """The exit codes, as the help page of `tidelog` ends."""
+    lines = [f"  {number:<9} {meaning}" for number, meaning in EXIT_CODES.items()]
+    return "\n".join(["exit codes (docs/reference/commands.md says more):", *lines])
 
 
 class Page(TypedDict):

@@ -40,7 +40,7 @@ def load_plan(
     except ValueError as error:
         if not parameters:
             raise
-        raise SpecError(f"{path}: {error}") from error
+        raise SpecError(f"--set: {path}: {error}") from error
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tidelog.connectors.formats.text.decoder import TextDecoder
 from tidelog.connectors.formats.text.encoder import TextEncoder
 from tidelog.plans.data.changes import ChangeRecord
-from tidelog.plans.data.facts import PredicateSchema, Record, Schema
+from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.intervals import maximal
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.runtime.ports.interfaces import EmitMode
 from tidelog.testing.files import Lines
+from tidelog.testing.written import FactReader, is_object, is_open
 
 VIOLATED = "bottom"
 """The predicate under which violated constraints are expected and told."""
@@ -104,24 +104,19 @@ class Expectations:
     def __init__(self, schema: Schema, outputs: Iterable[str], path: str, *, is_part: bool = False) -> None:
         self._outputs, self._path = (*outputs, VIOLATED), path
         self._kind = "is none of the outputs of `only`" if is_part else "is no output of the program"
-        known = {name: PredicateSchema(name, item.arity) for name, item in schema.predicates.items()}
-        open_to_all = Schema(schema.timeline, known)
-        self._decoder = TextDecoder(open_to_all, path)
-        self._timeless = TextDecoder(open_to_all, path, timeless=True)
+        self._reader = FactReader(schema, path, opens_all=True)
 
     def told(self, lines: Lines, emit: EmitMode) -> list[Record]:
         """Facts, or, with `changes`, begins and ends."""
-        records = list(self._records(lines, self._decoder, emit == "changes"))
+        records = list(self._records(lines, emit == "changes"))
         return coalesced(records) if emit == "intervals" else records
 
     def at(self, lines: Lines, point: int) -> list[Record]:
         """What holds at this time point: facts without a time, or with this one."""
         found: list[Record] = []
         for index, line in enumerate(lines.lines):
-            has_time = "@" in line.partition("%")[0].rpartition(")")[2]
-            decoder = self._decoder if has_time else self._timeless
-            for predicate, row, lo, hi in self._read(line, lines.line(index), decoder):
-                if has_time and not lo <= point <= hi:
+            for predicate, row, lo, hi in self._read(line, lines.line(index), point):
+                if not lo <= point <= hi:
                     raise DataError(f"`{line.strip()}` is no fact of this time", f"{self._path}:{lines.line(index)}")
                 found.append((predicate, row, point, point))
         return found
@@ -143,21 +138,23 @@ class Expectations:
             found.append(line.strip())
         return found
 
-    def _records(self, lines: Lines, decoder: TextDecoder, changes: bool) -> Iterable[Record]:
+    def _records(self, lines: Lines, changes: bool) -> Iterable[Record]:
         for index, line in enumerate(lines.lines):
             place = lines.line(index)
             if not changes:
-                yield from self._read(line, place, decoder)
+                yield from self._read(line, place)
                 continue
             text = line.partition("%")[0].rstrip()
-            if text.endswith(_OPEN):
-                found = self._read(f"{text.removesuffix(_OPEN)},inf)", place, decoder)
+            if is_object(text) and is_open(text):
+                yield from (ChangeRecord(predicate, row, lo, POS) for predicate, row, lo, _ in self._read(text, place))
+            elif text.endswith(_OPEN):
+                found = self._read(f"{text.removesuffix(_OPEN)},inf)", place)
                 yield from (ChangeRecord(predicate, row, lo, POS) for predicate, row, lo, _ in found)
             else:
-                yield from (ChangeRecord(*record) for record in self._read(line, place, decoder))
+                yield from (ChangeRecord(*record) for record in self._read(line, place))
 
-    def _read(self, line: str, number: int, decoder: TextDecoder) -> list[Record]:
-        batch = decoder.decode([line.encode()], number)
+    def _read(self, line: str, number: int, at: int | None = None) -> list[Record]:
+        batch = self._reader.read(line, number, at)
         place = f"{self._path}:{number}"
         for rejected in batch.rejected:
             raise DataError(rejected.reason, place)

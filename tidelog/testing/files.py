@@ -162,7 +162,7 @@ class _Reader:
             emit=cast(EmitMode, emit),
             expect=self._lines(data["expect"], (*path, "expect")) if "expect" in data else None,
             at=self._at(data.get("at", {}), (*path, "at")),
-            asks=self._asks(data["asks"], (*path, "asks")) if "asks" in data else None,
+            asks=self._lines(data["asks"], (*path, "asks")) if "asks" in data else None,
             only=self._only(data["only"], (*path, "only")) if "only" in data else None,
             places=self._lines_of(data, path),
         )
@@ -192,20 +192,18 @@ class _Reader:
         self._problem(path, "bad-test", '`only` is an array of outputs, such as `only = ["alarm"]`')
         return ()
 
-    def _asks(self, value: Any, path: tuple[str | int, ...]) -> Lines:
-        """Lines of `ask`: texts, or tables of TOML's with the same fields."""
-        if isinstance(value, list):
-            value = [json.dumps(item, default=str) if isinstance(item, dict) else item for item in value]
-        return self._lines(value, path)
-
     def _lines(self, value: Any, path: tuple[str | int, ...]) -> Lines:
-        """The lines of a text, or of an array of texts."""
+        """The lines of a text, or of an array of texts, or of tables that have the fields of JSON lines."""
+        if isinstance(value, list):
+            value = [json.dumps(item, default=_iso) if isinstance(item, dict) else item for item in value]
         place = self._place(path)
         first = self._line(place.start)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return Lines(tuple(line for item in value for line in item.split("\n")), first, is_block=False)
         if not isinstance(value, str):
-            self._problem(path, "bad-test", f"`{path[-1]}` is text, a line each, or an array of texts, got {_kind(value)}")
+            self._problem(
+                path, "bad-test", f"`{path[-1]}` is text, a line each, or an array of texts or tables, got {_kind(value)}"
+            )
             return Lines((), first)
         opens = self._text[place.start : place.start + 4]
         begins_below = opens in ('"""\n', "'''\n")
@@ -265,6 +263,10 @@ class _Reader:
 
     def _line(self, at: int) -> int:
         return self._text.count("\n", 0, at) + 1
+
+
+def _iso(value: date) -> str:
+    return value.isoformat()
 
 
 def _kind(value: Any) -> str:

@@ -12,7 +12,6 @@ from functools import cached_property
 
 from tidelog.compiling import compile_path
 from tidelog.connectors.formats.json.encoder import JsonEncoder
-from tidelog.connectors.formats.text.decoder import TextDecoder
 from tidelog.connectors.formats.text.encoder import TextEncoder
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.times import TimeReader
@@ -27,6 +26,7 @@ from tidelog.testing.comparing import VIOLATED, Difference, Expectations, coales
 from tidelog.testing.coverage import fired_rules
 from tidelog.testing.files import Lines, RuleTest, TestSuite
 from tidelog.testing.reasons import with_reasons
+from tidelog.testing.written import FactReader
 
 _SOURCE = "facts"
 _DATE = re.compile(r"[@\[(,\"]\s*\d{4}-\d\d-\d\d")
@@ -170,9 +170,9 @@ class SuiteRunner:
     def _session(self, plan: Plan, test: RuleTest, emit: EmitMode) -> _Run:
         """Hand in the facts of a test, one by one."""
         session = Session(plan, emit=emit, lateness=test.lateness, start=test.start, sources=(_SOURCE,), min_evidence=1)
-        decoder = TextDecoder(plan.schema, self.suite.path)
+        reader = FactReader(plan.schema, self.suite.path)
         run = _Run()
-        for batch in _batches(decoder, test.facts):
+        for batch in _batches(reader, test.facts):
             for rejected in batch.rejected:
                 raise DataError(rejected.reason, rejected.place)
             refused = session.take(_SOURCE, batch)
@@ -202,10 +202,10 @@ class SuiteRunner:
         return tuple(encoder.encode(answers).decode().splitlines())
 
 
-def _batches(decoder: TextDecoder, lines: Lines) -> Iterator[Batch]:
+def _batches(reader: FactReader, lines: Lines) -> Iterator[Batch]:
     """Each line by itself: so what is told does not depend on how facts arrive together."""
     for index, line in enumerate(lines.lines):
-        yield decoder.decode([line.encode()], lines.line(index))
+        yield reader.read(line, lines.line(index))
 
 
 def _violated(violations: Iterable[Violation]) -> list[Record]:

@@ -21,6 +21,10 @@ else:  # to check types, an answer is one of `changes` where it is known to be; 
     A = TypingTypeVar("A")
 
 
+_SHOWN = 5
+"""So many answers a list of them shows as text."""
+
+
 class Answers(list[A], Generic[A]):
     """What `Session.pull` returns: a list of answers, which notebooks show as a timeline and a table."""
 
@@ -42,6 +46,12 @@ class Answers(list[A], Generic[A]):
     def _told(self) -> list[Record]:
         ended = {record[:3] for record in self._records if isinstance(record, ChangeRecord) and record.has_ended}
         return [record for record in self._records if not _is_begin(record) or record[:3] not in ended]
+
+    def __repr__(self) -> str:
+        if len(self) <= _SHOWN:
+            return super().__repr__()
+        shown = ", ".join(map(repr, self[:_SHOWN]))
+        return f"[{shown}, … {len(self) - _SHOWN:,} more]"
 
     def _repr_html_(self) -> str:
         from tidelog.plans.explaining.showing.plots import facts_table  # noqa: PLC0415 - few who pull answers draw them

@@ -1,4 +1,4 @@
-"""The fact that a command is asked about: `--fact 'P(a)@[1,2]'`."""
+"""The fact that a command is asked about: `--fact 'P(a)@[1,2]'`, or as a JSON line, with the names of its arguments."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
+from tidelog.connectors.formats.json.decoder import JsonDecoder
 from tidelog.connectors.formats.text.decoder import TextDecoder
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.refining import read_exactly
@@ -28,12 +29,19 @@ class Once(argparse.Action):
 def read_fact(schema: Schema, text: str) -> tuple[Record, Timeline]:
     """A fact, encoded for a timeline that is fine enough for it; SpecError where it is none.
 
-    Of a predicate that nothing knows, too: what nothing derives does not follow.
+    Of a predicate that nothing knows, too: what nothing derives does not follow. What `run` has told may be asked as it
+    stands: `{"alarm":{"room":"hall"},"time":3}`.
     """
     schema = replace(schema, others=None)
+    is_object = text.lstrip().startswith("{")
+    if is_object:  # what rules derive, too
+        predicates = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
+        schema = replace(schema, predicates=predicates)
 
     def read(timeline: Timeline) -> Record:
-        batch = TextDecoder(replace(schema, timeline=timeline), "--fact").decode([os.fsencode(text)], 1)
+        fine = replace(schema, timeline=timeline)
+        decoder = JsonDecoder(fine, "--fact", None) if is_object else TextDecoder(fine, "--fact")
+        batch = decoder.decode([os.fsencode(text)], 1)
         for item in batch.rejected:
             raise DataError(item.reason)
         if not batch.records:

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.commands.batch.backtest_reports import json_report, sweep_report, text_report
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.batch.facts import parse_facts
 from tidelog.commands.batch.sweeping import Sweep, parse_sweep
+from tidelog.commands.given import DeadLetters, add_facts
 from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import DONE, load_plan, say, show_diagnostics, write_out
-from tidelog.commands.reasons.given_facts import DeadLetters
+from tidelog.commands.progress import Progress
 from tidelog.commands.sizes import add_memory
 from tidelog.commands.streams.statistics import show_steps
-from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
+from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
 from tidelog.plans.data.facts import Fact, Schema
@@ -42,8 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("old", metavar="OLD", help="the file of the program as it is")
     parser.add_argument("new", metavar="NEW", help="the file of the program as it is to be")
-    parser.add_argument("facts", metavar="FACTS", nargs="*", help="files, folders or globs of facts, as `--in`")
-    parser.add_argument("--in", dest="sources", action="append", default=[], metavar="SPEC", help="where the history is")
+    add_facts(parser, "none, which is an error")
     parser.add_argument(
         "--labels", metavar="FILE", help="when each output should have told: facts of outputs, with or without arguments"
     )
@@ -104,11 +104,9 @@ def _draw(found: Backtest, path: str) -> None:
 
 
 def _specs(options: argparse.Namespace) -> list[Spec]:
-    found = parse_batch_specs([*options.facts, *options.sources])
+    found = parse_facts(options)
     if not found:
         raise SpecError("no history to read: name its files, or folders of files, behind the programs")
-    if sum(spec.scheme == "-" for spec in found) > 1:
-        raise SpecError("standard input can be read once only")
     return found
 
 
@@ -130,7 +128,7 @@ def _told(
     from tidelog.runtime.columns.memory import Memory, usual_memory  # noqa: PLC0415 - as above
     from tidelog.runtime.columns.stretches import LONG_STRETCH, STRETCH, Stretches, blocks_of  # noqa: PLC0415 - as above
 
-    schema, pool, letters = shared_schema(plans[0], plans[1]), Pool(), DeadLetters()
+    schema, pool, letters = shared_schema(plans[0], plans[1]), Pool(), DeadLetters(progress, is_strict=options.strict)
     reader = TimeReader(schema.timeline)
     start = None if options.start is None else _time("--start", options.start, reader.point)
     lateness = _time("--lateness", options.lateness, reader.duration)
@@ -142,14 +140,11 @@ def _told(
 
     def rows_of(spec: Spec) -> Iterator[ColumnBatch]:
         for batch in open_history(spec, schema, pool, rows=rows, on_read=progress.note):
-            if batch.rejected:
-                progress.clear()
             for rejected in batch.rejected:
                 letters(rejected)
             yield batch
 
     def refuse(batch: ColumnBatch, places: Array, earliest: Array) -> None:
-        progress.clear()
         for place, least in zip(places.tolist(), earliest.tolist(), strict=True):
             reason = f"late: what begins before {schema.timeline.format_point(least)} can no longer come"
             letters(Rejected(batch.place(place), reason, b""))

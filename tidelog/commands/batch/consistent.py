@@ -14,8 +14,8 @@ from tidelog.commands.batch.facts import (
     say_inconsistent,
     write_lines,
 )
-from tidelog.commands.batch.progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, say
+from tidelog.commands.progress import Progress
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.runtime.batch.decisions.entailment import Question
 from tidelog.runtime.batch.decisions.relevance import predicates_read, refined, relevant_part
@@ -34,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
-        specs = parse_facts(options.facts)
+        specs = parse_facts(options)
         part = relevant_part(plan)
-        loader = load(plan, plan.timeline, specs, progress, predicates_read(part))
+        loader = load(plan, plan.timeline, specs, progress, predicates_read(part), is_strict=options.strict)
         part = refined(part, loader.timeline)
         question = Question(part, max_state=options.max_state)
         question.load(loader.drain())

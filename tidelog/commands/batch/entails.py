@@ -16,8 +16,8 @@ from tidelog.commands.batch.facts import (
     say_inconsistent,
     write_lines,
 )
-from tidelog.commands.batch.progress import Progress
 from tidelog.commands.outcome import BAD, DONE, USAGE, say
+from tidelog.commands.progress import Progress
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.tree.numerals import shorten
@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         (predicate, *_), timeline = read_fact(plan.schema, options.fact)
-        specs = parse_facts(options.facts)
+        specs = parse_facts(options)
         part = relevant_part(plan, predicate)
-        loader = load(plan, timeline, specs, progress, predicates_read(part, predicate))
+        loader = load(plan, timeline, specs, progress, predicates_read(part, predicate), is_strict=options.strict)
         if predicate not in plan.schema.predicates and predicate not in loader.facts.predicates:
             unknown = f"`{shorten(predicate)}`{suggest(predicate, plan.schema.predicates)}"
         part = refined(part, loader.timeline)

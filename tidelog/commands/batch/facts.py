@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.given import DeadLetters, add_facts, named_facts
 from tidelog.commands.outcome import add_max_state, say, show_diagnostics, write_out
+from tidelog.commands.progress import Progress
 from tidelog.commands.streams.unused import unused_note
 from tidelog.compiling import compile_batch_path
 from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_specs
@@ -23,7 +24,6 @@ from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
-from tidelog.runtime.ports.interfaces import Rejected
 
 _WRITTEN_AT_ONCE = 4096
 
@@ -31,12 +31,7 @@ _WRITTEN_AT_ONCE = 4096
 def add_batch_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every batch command takes: a program, and where its facts are."""
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
-    parser.add_argument(
-        "facts",
-        metavar="FACTS",
-        nargs="*",
-        help="files, folders or globs of facts, or `-`: text, .jsonl, .csv, .parquet, [format+]path",
-    )
+    add_facts(parser, "those of the program alone")
     add_max_state(parser, MAX_STATE_IN_BATCH)
 
 
@@ -50,9 +45,9 @@ def load_batch_plan(path: str) -> BatchPlan:
     return plan
 
 
-def parse_facts(specs: Sequence[str]) -> list[Spec]:
+def parse_facts(options: argparse.Namespace) -> list[Spec]:
     """The SPECs of a command line, each of which can be read to its end; SpecError for any other."""
-    parsed = parse_batch_specs(specs)
+    parsed = parse_batch_specs(named_facts(options))
     if sum(spec.scheme == "-" for spec in parsed) > 1:
         raise SpecError("standard input can be read once only")
     return parsed
@@ -64,15 +59,19 @@ def load(
     specs: Sequence[Spec],
     progress: Progress,
     only: frozenset[str] | None = None,
-    on_rejected: Callable[[Rejected], None] | None = None,
+    *,
+    is_strict: bool,
 ) -> BatchLoader:
-    """The facts of some inputs, at least as fine as `timeline`; DataError for the first that cannot be read."""
+    """The facts of some inputs, at least as fine as `timeline`.
+
+    What cannot be read is said, and counted; DataError where `is_strict`.
+    """
     collect_seldom()
+    letters = DeadLetters(progress, is_strict=is_strict)
     schema = replace(plan.schema, timeline=timeline)
-    loader = BatchLoader(schema, only=only, on_rejected=on_rejected)
-    progress.expect(spec.path for spec in specs)
-    for spec in specs:
-        loader.load(spec, progress.read)
+    loader = BatchLoader(schema, only=only, on_rejected=letters)
+    read_all(loader, specs, progress)
+    letters.close()
     collect_seldom()  # what has been read stays: it is not looked at again
     known = {*plan.schema.predicates, *(only or ())}
     unused = {name: number for name, number in loader.facts.passed_names.items() if name not in known}
@@ -80,6 +79,18 @@ def load(
         progress.clear()
         say(f"note: {unused_note(sum(unused.values()), unused, plan.schema)}")
     return loader
+
+
+def read_all(loader: BatchLoader, specs: Sequence[Spec], progress: Progress) -> None:
+    """Read some inputs to their ends, and show how far that is."""
+
+    def show(number: int) -> None:
+        progress.note(number)
+        progress.rows(len(loader.facts) + loader.facts.passed)
+
+    progress.expect(spec.path for spec in specs)
+    for spec in specs:
+        loader.load(spec, show)
 
 
 def go_on(

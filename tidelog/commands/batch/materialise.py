@@ -16,9 +16,9 @@ from tidelog.commands.batch.facts import (
     say_inconsistent,
     write_lines,
 )
-from tidelog.commands.batch.progress import Progress
 from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.commands.progress import Progress
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import format_atom
@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
-        specs = parse_facts(options.facts)
-        loader = load(plan, _timeline(plan, options.until), specs, progress)
+        specs = parse_facts(options)
+        loader = load(plan, _timeline(plan, options.until), specs, progress, is_strict=options.strict)
         done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until, options.max_state)
         done.load(loader.drain())
         _go_on(done, progress, options.rounds, has_end=options.until is not None)

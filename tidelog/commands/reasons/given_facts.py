@@ -6,42 +6,23 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidelog.commands.batch.facts import load_batch_plan
-from tidelog.commands.batch.progress import Progress
-from tidelog.commands.outcome import count, say
+from tidelog.commands.batch.facts import load_batch_plan, read_all
+from tidelog.commands.given import DeadLetters
+from tidelog.commands.progress import Progress
 from tidelog.compiling import compile_path
-from tidelog.connectors.files.batch_files import BatchLoader, parse_batch_spec
+from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.files.fact_columns import FactColumns
+from tidelog.connectors.spec import Spec
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.collecting import collect_seldom
-from tidelog.runtime.ports.interfaces import Rejected
 from tidelog.runtime.why.told import telling_all
 
 _FOR_STREAMS = frozenset({"not-in-batch"})
 """What is wrong with a program for batch reasoning alone."""
-
-
-class DeadLetters:
-    """Counts what cannot be read, and says it on standard error: the first `MOST_SHOWN` with reason and place."""
-
-    MOST_SHOWN = 10
-
-    def __init__(self) -> None:
-        self.number = 0
-
-    def __call__(self, rejected: Rejected) -> None:
-        self.number += 1
-        if self.number <= self.MOST_SHOWN:
-            say(f"{rejected.place}: {rejected.reason}")
-
-    def close(self) -> None:
-        """Say how many there were."""
-        if self.number:
-            say(f"note: {count(self.number, 'record')} could not be used")
 
 
 class _InOrder(FactColumns):
@@ -88,26 +69,24 @@ def open_to_all(schema: Schema) -> Schema:
 
 def load_given(
     schema: Schema,
-    specs: Sequence[str],
+    specs: Sequence[Spec],
     progress: Progress,
     only: frozenset[str] | None = None,
-    letters: DeadLetters | None = None,
+    *,
+    is_strict: bool,
 ) -> GivenFacts:
     """The facts of some inputs, those of `only` if it is given.
 
-    With `letters`, what cannot be read is a dead letter, as in a stream; without, DataError for the first.
+    What cannot be read is said, and counted, as in a stream; DataError where `is_strict`.
     """
-    parsed = [parse_batch_spec(spec) for spec in specs]
-    if sum(spec.scheme == "-" for spec in parsed) > 1:
-        raise SpecError("standard input can be read once only")
     collect_seldom()
+    letters = DeadLetters(progress, is_strict=is_strict)
     loader = BatchLoader(schema, only=only, on_rejected=letters)
     kept = _InOrder(only)
     if schema.timeline.is_integer:
         loader.facts = kept
-    progress.expect(spec.path for spec in parsed)
-    for spec in parsed:
-        loader.load(spec, progress.read)
+    read_all(loader, specs, progress)
+    letters.close()
     predicates = loader.facts.predicates
     records = kept.records if schema.timeline.is_integer else list(loader.drain())
     wanted = [record for record in records if only is None or record[0] in only]

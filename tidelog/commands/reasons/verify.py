@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from tidelog.commands.batch.facts import write_lines
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.batch.facts import parse_facts, write_lines
+from tidelog.commands.given import add_facts
 from tidelog.commands.outcome import BAD, DONE, add_max_state, say
+from tidelog.commands.progress import Progress
 from tidelog.commands.reasons.from_journal import check_alone, remembered
-from tidelog.commands.reasons.given_facts import DeadLetters, GivenFacts, load_any_plan, load_given
+from tidelog.commands.reasons.given_facts import GivenFacts, load_any_plan, load_given
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -30,9 +31,7 @@ MOST_BYTES = 64 * 1024 * 1024
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the file of the program")
-    parser.add_argument(
-        "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
-    )
+    add_facts(parser, "those of the program alone")
     parser.add_argument("certificate", metavar="CERTIFICATE", help="the file of the certificate")
     parser.add_argument("--state", metavar="DIR", help="take the facts, and the program, from the journal of a run")
     add_max_state(parser, MAX_STATE_IN_BATCH)
@@ -69,14 +68,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[BatchPlan | Plan, GivenFacts]:
     plan = load_any_plan(options.program)
-    letters = DeadLetters()
-    given = load_given(plan.schema, options.facts, progress, letters=letters)
-    letters.close()
-    return plan, given
+    return plan, load_given(plan.schema, parse_facts(options), progress, is_strict=options.strict)
 
 
 def _journaled(options: argparse.Namespace) -> tuple[Plan, GivenFacts]:
-    plan, session = remembered(options.state, options.program, options.max_state)
+    plan, session = remembered(options)
     return plan, GivenFacts(plan.timeline, session.memory.facts)
 
 

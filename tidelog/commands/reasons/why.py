@@ -10,15 +10,16 @@ from dataclasses import replace
 from itertools import islice
 
 from tidelog.commands.batch.asked_fact import Once, read_fact
-from tidelog.commands.batch.facts import add_iso, go_on, write_lines
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.batch.facts import add_iso, go_on, parse_facts, write_lines
+from tidelog.commands.given import add_facts, named_facts
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, USAGE, add_max_state, say
+from tidelog.commands.progress import Progress
 from tidelog.commands.reasons.from_journal import check_alone, remembered
-from tidelog.commands.reasons.given_facts import DeadLetters, GivenFacts, load_any_plan, load_given, open_to_all
+from tidelog.commands.reasons.given_facts import GivenFacts, load_any_plan, load_given, open_to_all
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.compiling.batch import BatchPlan
-from tidelog.plans.data.facts import Record
+from tidelog.plans.data.facts import Record, Schema, format_constant
 from tidelog.plans.data.timeline import POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
@@ -42,9 +43,7 @@ _VARIABLE = re.compile(r"[(,]\s*([A-Z][A-Za-z0-9_]*|_)\s*(?=[,)])")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the file of the program")
-    parser.add_argument(
-        "facts", metavar="FACTS", nargs="*", help="files of facts, or `-`: text, .jsonl, .csv, [format+]path"
-    )
+    add_facts(parser, "those of the program alone")
     parser.add_argument("--fact", required=True, action=Once, metavar="F", help="the fact asked for, such as 'P(a)@[1,2]'")
     parser.add_argument("--format", choices=("text", "json", "svg"), default="text", help="how it is shown (default text)")
     parser.add_argument(
@@ -64,12 +63,13 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     with Progress() as progress:
         try:
-            explainer, fact = _journaled(options) if options.state is not None else _of_files(options, progress)
+            found = _journaled(options) if options.state is not None else _of_files(options, progress)
+            explainer, fact, schema = found
             progress.clear()
             holds = explainer.holds(fact)
             if not holds:
                 _note_variables(options.fact)
-            write_lines(_shown(explainer, fact, options, holds=holds))
+            write_lines(_shown(explainer, fact, options, _named(fact, schema), holds=holds))
         except (EndlessError, MethodError) as error:
             progress.clear()
             say(f"error: there is no explanation: {error}")
@@ -82,7 +82,7 @@ def _check(options: argparse.Namespace) -> None:
         check_alone(options)
     elif options.program is None:
         raise SpecError("expected the file of a program: `tidelog why PROGRAM FACTS… --fact F`")
-    elif not options.facts:
+    elif not named_facts(options):
         say("note: no facts are given, so there are those of the program alone: name files of facts behind it")
     if options.all is not None and options.format == "svg":
         raise SpecError("--all shows text or JSON: an SVG is one picture")
@@ -91,38 +91,36 @@ def _check(options: argparse.Namespace) -> None:
 # --- what holds ---------------------------------------------------------------------------------------------------------
 
 
-def _journaled(options: argparse.Namespace) -> tuple[Known, Record]:
+def _journaled(options: argparse.Namespace) -> tuple[Known, Record, Schema]:
     """What follows from the journal of a run."""
-    plan, session = remembered(options.state, options.program, options.max_state)
+    plan, session = remembered(options)
     fact, timeline = read_fact(open_to_all(plan.schema), options.fact)
     if timeline != plan.timeline:
         raise SpecError("--fact: the run counts time in coarser steps: ask for times that it can tell apart")
     if fact[0] not in plan.schema.predicates:
         say(f"note: the program has no predicate `{shorten(fact[0])}`{suggest(fact[0], plan.schema.predicates)}")
-    return session.memory.known(_writing(plan.timeline, options)), fact
+    return session.memory.known(_writing(plan.timeline, options)), fact, plan.schema
 
 
-def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
+def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record, Schema]:
     plan = load_any_plan(options.program)
     TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
-    return _explained(plan, options, progress)
+    return (*_explained(plan, options, progress), plan.schema)
 
 
 def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
     schema = open_to_all(plan.schema)
     (predicate, *_), timeline = read_fact(schema, options.fact)
-    letters = DeadLetters()
+    specs = parse_facts(options)
     if isinstance(plan, Plan):
-        given = load_given(plan.schema, options.facts, progress, letters=letters)
-        letters.close()
+        given = load_given(plan.schema, specs, progress, is_strict=options.strict)
         _note_unknown(plan, predicate, given)
         fact, _ = read_fact(schema, options.fact)
         return explainer_of_stream(plan, given.records, _writing(plan.timeline, options), options.max_state), fact
     rules = (item for item in plan.program.statements if not is_constraint(item))
     part = rebuilt(plan, rules, predicate)
     schema_of_facts, read = replace(plan.schema, timeline=timeline), predicates_read(part, predicate)
-    given = load_given(schema_of_facts, options.facts, progress, read, letters)
-    letters.close()
+    given = load_given(schema_of_facts, specs, progress, read, is_strict=options.strict)
     _note_unknown(plan, predicate, given)
     part = refined(part, given.timeline)
     fact, _ = read_fact(replace(schema, timeline=given.timeline), options.fact)
@@ -165,20 +163,34 @@ def _note_variables(fact: str) -> None:
 # --- what is shown ------------------------------------------------------------------------------------------------------
 
 
-def _shown(explainer: Explainer | Known, fact: Record, options: argparse.Namespace, *, holds: bool) -> Iterator[str]:
+def _named(fact: Record, schema: Schema) -> str:
+    """The arguments of an output that names them, as a line; nothing for any other fact."""
+    known = schema.predicates.get(fact[0])
+    if known is None or not known.is_named:
+        return ""
+    arguments = zip(known.fields, fact[1], strict=True)
+    return "  " + ", ".join(f"{name}: {format_constant(value)}" for name, value in arguments)
+
+
+def _shown(
+    explainer: Explainer | Known, fact: Record, options: argparse.Namespace, named: str, *, holds: bool
+) -> Iterator[str]:
     if not holds:
-        yield _as_text(explainer.why(fact, options.depth), options.format)
+        yield _as_text(explainer.why(fact, options.depth), options.format, named)
         return
     most = 1 if options.all is None else options.all or None
     for number, reason in enumerate(islice(explainer.reasons(fact), most)):
         if number and options.format == "text":
             yield ""
-        yield _as_text(reason, options.format)
+        yield _as_text(reason, options.format, named)
 
 
-def _as_text(answer: Answer, format: str) -> str:
+def _as_text(answer: Answer, format: str, named: str) -> str:
     for note in () if format == "text" else answer.notes:
         say(f"note: {note}")
     if format == "svg":
         return answer.svg().rstrip("\n")
-    return answer.text() if format == "text" else json.dumps(answer.certificate(), ensure_ascii=False)
+    if format == "text":
+        head, end, rest = answer.text().partition("\n")
+        return f"{head}\n{named}{end}{rest}" if named else f"{head}{end}{rest}"
+    return json.dumps(answer.certificate(), ensure_ascii=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tidelog.commands.batch.facts import (
@@ -13,8 +12,9 @@ from tidelog.commands.batch.facts import (
     write_lines,
 )
 from tidelog.commands.batch.notes import IN_BATCH, batch_plan_if_any
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.given import add_facts, named_facts
 from tidelog.commands.outcome import BAD, DONE, USAGE, load_plan, say, show_diagnostics, write_out
+from tidelog.commands.progress import Progress
 from tidelog.operators.horn.grounding import ground
 from tidelog.operators.joins.shown_code import describe_code
 from tidelog.operators.ltl.printing import describe
@@ -30,7 +30,7 @@ from tidelog.runtime.batch.decisions.relevance import predicates_read, refined
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
-    parser.add_argument("facts", metavar="FACTS", nargs="*", help="with `--stage ltl`: files of facts")
+    add_facts(parser, "none; with `--stage ltl` alone")
     parser.add_argument(
         "--stage",
         choices=("text", "normal", "plan", "code", "ltl"),
@@ -46,8 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print one stage of a program."""
     if options.stage == "ltl":
-        return _as_formula(options.program, options.facts, options.format)
-    if options.facts:
+        return _as_formula(options)
+    if named_facts(options):
         raise SpecError(f"`--stage {options.stage}` shows a program alone: facts are for `--stage ltl`")
     if options.stage == "code":
         _require_text(options.stage, options.format)
@@ -78,13 +78,13 @@ def _require_text(stage: str, format: str) -> None:
         raise SpecError(f"cannot show the stage `{stage}` as {format}: `text` is its one format")
 
 
-def _as_formula(program: str, facts: Sequence[str], format: str) -> int:
+def _as_formula(options: argparse.Namespace) -> int:
     """Print the LTL formula that is satisfiable exactly if the program and its facts are consistent."""
-    _require_text("ltl", format)
+    _require_text("ltl", options.format)
     with Progress() as progress:
-        plan = load_batch_plan(program)
-        specs = parse_facts(facts)
-        loader = load(plan, plan.timeline, specs, progress, predicates_read(plan))
+        plan = load_batch_plan(options.program)
+        specs = parse_facts(options)
+        loader = load(plan, plan.timeline, specs, progress, predicates_read(plan), is_strict=options.strict)
         try:
             translation = translate(ground(refined(plan, loader.timeline), loader.drain()))
         except MethodError as error:

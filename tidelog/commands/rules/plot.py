@@ -8,11 +8,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from operator import itemgetter
 
-from tidelog.commands.batch.facts import add_batch_arguments, go_on, load, load_batch_plan, parse_facts, say_inconsistent
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.batch.facts import (
+    add_batch_arguments,
+    go_on,
+    load,
+    load_batch_plan,
+    parse_facts,
+    read_all,
+    say_inconsistent,
+)
+from tidelog.commands.given import DeadLetters
 from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics, write_out
-from tidelog.commands.reasons.given_facts import DeadLetters
+from tidelog.commands.progress import Progress
 from tidelog.commands.rules.plot_columns import OnlyByRowsError, Seen, plan_in_columns
 from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.formats.formatting import TimeFormatter
@@ -57,7 +65,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Derive what follows, and draw it; BAD, with what is known by then, where a constraint is violated."""
-    specs = parse_facts(options.facts)
+    specs = parse_facts(options)
     try:
         plan = load_batch_plan(options.program)
     except ProgramError as error:
@@ -66,9 +74,7 @@ def run(options: argparse.Namespace) -> int:
         with suppress(OnlyByRowsError):
             return _run_in_columns(options, columns, specs)
     with Progress() as progress:
-        letters = DeadLetters()
-        loader = load(plan, plan.timeline, specs, progress, on_rejected=letters)
-        letters.close()
+        loader = load(plan, plan.timeline, specs, progress, is_strict=options.strict)
         done = Materialisation(refined(plan, loader.timeline), "seminaive", options.until, options.max_state)
         done.load(loader.drain())
         go_on(done, progress)
@@ -105,11 +111,11 @@ def _run_as_stream(options: argparse.Namespace, specs: Sequence[Spec], error: Pr
     if options.until is not None:
         raise SpecError("--until is for programs that batch reasoning can take: `--end` tells where the picture ends")
     show_diagnostics(plan.warnings, plan.name, plan.program.text)
-    letters = DeadLetters()
-    loader = BatchLoader(plan.schema, on_rejected=letters)
-    for spec in specs:
-        loader.load(spec)
-    letters.close()
+    with Progress() as progress:
+        letters = DeadLetters(progress, is_strict=options.strict)
+        loader = BatchLoader(plan.schema, on_rejected=letters)
+        read_all(loader, specs, progress)
+        letters.close()
     facts = sorted(loader.drain(), key=itemgetter(2))
     records = [*facts, *_answers(plan, facts, options.max_state)]
     _write(options, lambda predicates, how: plot(records, plan.schema, plan.program, predicates, **how), plan)

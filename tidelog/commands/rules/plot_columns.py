@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.progress import Progress
 from tidelog.commands.streams.histories import LEAST
 from tidelog.compiling import compile_whole_path
 from tidelog.connectors.spec import Spec

@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
+from tidelog.commands.given import add_facts, named_facts
 from tidelog.commands.help_pages import page
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
@@ -40,14 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     help = "run a program over history, or, with --checkpoint, as a stream"
     parser = commands.add_parser("run", help=help, **page("spark run", help))
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
-    parser.add_argument(
-        "--in",
-        dest="sources",
-        action="append",
-        required=True,
-        metavar="SPEC",
-        help="where facts come from: files, folders, outboxes",
-    )
+    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes")
     parser.add_argument(
         "--out", dest="sinks", action="append", metavar="SPEC", help="where answers go, such as `parquet:DIR` (default -)"
     )
@@ -96,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     check_options(options)
     plan = load_plan(options.program)
     job, lateness = job_for(plan, options)
-    parsed = [parse_input(spec, number) for number, spec in enumerate(options.sources)]
+    parsed = [parse_input(spec, number) for number, spec in enumerate(named_facts(options))]
     inputs = [replace(item, skips_damaged=options.skip_damaged) for item in parsed]
     if options.checkpoint is not None:
         for item in inputs:
@@ -126,6 +120,8 @@ def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
 def check_options(options: argparse.Namespace) -> None:
     """SpecError for options that do not go together."""
     settings_of(options)
+    if not named_facts(options):
+        raise SpecError("no facts to read: name files, folders or outboxes behind the program")
     if options.emit == "points":
         why = "tells what holds at the time points of all inputs, which no session alone sees"
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")

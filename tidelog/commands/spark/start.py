@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from tidelog.commands.outcome import BAD, DONE, count, say
+from tidelog.commands.given import say_unusable
+from tidelog.commands.outcome import BAD, DONE, say
 from tidelog.commands.signals import noted_signals
 from tidelog.commands.spark.access import access_of
 from tidelog.commands.spark.settings import settings_of
@@ -252,13 +253,13 @@ class _Run:
         if counts[UNUSED]:
             say(f"note: {unused_note(counts[UNUSED], unused_names(counts), self._plan.schema)}")
         if counts[LETTERS]:
-            say(f"note: {count(counts[LETTERS], 'record')} could not be used")
+            say_unusable(counts[LETTERS], is_strict=self._options.strict)
         if self._options.stats:
             for name, number in sorted(counts.items()):
                 say(f"{name}: {number}")
         if self._arrived:
             return 128 + self._arrived[0]
-        return BAD if counts[VIOLATIONS] else DONE
+        return BAD if counts[VIOLATIONS] or (self._options.strict and counts[LETTERS]) else DONE
 
     def _note_far_ahead(self) -> None:
         """Say where time has stopped, since facts begin beyond what Spark's watermark can tell."""

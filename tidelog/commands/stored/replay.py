@@ -7,7 +7,8 @@ import os
 import sys
 from typing import Any
 
-from tidelog.commands.outcome import DONE, count, load_plan, say
+from tidelog.commands.given import add_strict
+from tidelog.commands.outcome import BAD, DONE, count, load_plan, say
 from tidelog.compiling import compile
 from tidelog.connectors.formats.formats import make_encoder
 from tidelog.connectors.formats.formatting import Encoder
@@ -33,6 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("jsonl", "facts"), default="jsonl", help="how answers are written (default jsonl)"
     )
+    add_strict(parser)
     parser.add_argument("--iso", action="store_true", help="write times as ISO-8601, where the program declares a unit")
     parser.set_defaults(run=run)
 
@@ -53,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
             if wanted:
                 data = encoder.encode(wanted)
                 write((for_terminal(data) if sys.stdout.isatty() else data).decode())
-    say_what_was_left_out(done)
-    return DONE
+    left_out = say_what_was_left_out(done)
+    return BAD if options.strict and left_out else DONE
 
 
 def write(text: str) -> None:
@@ -75,11 +77,12 @@ def _time(plan: Plan, name: str, text: str | None, default: int) -> int:
         raise SpecError(f"{name}: {error}") from error
 
 
-def say_what_was_left_out(done: Replayed) -> None:
-    """Note what the journal does not have, and what the program cannot use of it."""
+def say_what_was_left_out(done: Replayed) -> int:
+    """Note what the journal does not have, and what the program cannot use of it; returns how many facts these are."""
     if done.first > 1:
         say(f"note: the journal begins with event {done.first}: what rests on earlier facts is missing")
     if done.foreign:
         say(f"note: {count(done.foreign, 'fact')} could not be used: the program expects other arguments")
     if done.refused:
         say(f"note: {count(done.refused, 'fact')} left out: late, or too far ahead")
+    return done.foreign + done.refused

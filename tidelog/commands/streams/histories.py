@@ -10,7 +10,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tidelog.commands.batch.progress import Progress
+from tidelog.commands.given import named_facts
+from tidelog.commands.progress import Progress
 from tidelog.connectors.files.folders import parse_sources
 from tidelog.connectors.spec import Spec, parse_spec
 from tidelog.plans.analysis.physical.in_columns import refused
@@ -35,7 +36,7 @@ def history_maker(plan: Plan, options: argparse.Namespace, sinks: Sequence[str])
         return None
     if plan.delays or refused(plan) is not None or any(loop.holds for loop in plan.loops):
         return None
-    specs = parse_sources(options.sources or ["-"], allow_remote=options.allow_remote)
+    specs = parse_sources(named_facts(options) or ["-"], allow_remote=options.allow_remote)
     if not all(map(_is_history, specs)) or sum(os.path.getsize(spec.path) for spec in specs) < LEAST:
         return None
     if any(parse_spec(sink, allow_remote=True).scheme not in ("-", "file", "parquet") for sink in sinks):

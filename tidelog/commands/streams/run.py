@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         choices=("intervals", "final", "changes", "points"),
         default="intervals",
         help="when answers are told: at once, once they can grow no more, when they begin and when they end, or at each "
-        "time point (default intervals)",
+        "time point (default intervals, for files and programs; a gateway's is changes, for people)",
     )
     parser.add_argument(
         "--explain",

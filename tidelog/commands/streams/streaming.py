@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from tidelog.commands.given import add_facts, named_facts, say_unusable
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
 from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
+from tidelog.commands.progress import INTERVAL, Progress
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.streams.durable import CHECK, add_state_options, show_changes, state_of
 from tidelog.commands.streams.ends import client_limits, show_ends
 from tidelog.commands.streams.http import Served
 from tidelog.commands.streams.overlap import check_overlap
-from tidelog.commands.streams.progress import show_progress
 from tidelog.commands.streams.statistics import show_statistics
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
@@ -42,7 +43,7 @@ from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.network.state_bound import MAX_STATE
-from tidelog.runtime.ports.interfaces import Recorded, Sink
+from tidelog.runtime.ports.interfaces import Measured, Recorded, Sink
 from tidelog.runtime.running.runner import Runner
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.settings import Settings
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 def add_stream_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where facts come from, where answers go, and what is expected of the stream."""
-    parser.add_argument("--in", dest="sources", action="append", metavar="SPEC", help="where facts come from (default -)")
+    add_facts(parser, "`-`, standard input")
     parser.add_argument("--out", dest="sinks", action="append", metavar="SPEC", help="where answers go (default -)")
     parser.add_argument("--lateness", default="0", metavar="D", help="how late facts may come (default 0)")
     parser.add_argument("--max-ahead", metavar="D", help="refuse a fact further than D ahead (`none`: never)")
@@ -152,7 +153,7 @@ class _Run:
         self._times = TimeFormatter(plan.timeline, options.iso)
         schema, remote, clients = plan.schema, options.allow_remote, client_limits(options)
         self._served = None if getattr(options, "http", None) is None else Served(plan, options)
-        specs = parse_sources(options.sources or ([] if self._served else ["-"]), allow_remote=remote)
+        specs = parse_sources(named_facts(options) or ([] if self._served else ["-"]), allow_remote=remote)
         retracts = bool(getattr(options, "corrections", False))
         self._sources = [
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients, retracts=retracts)
@@ -217,9 +218,21 @@ class _Run:
         """What runs beside the engine, and ends with it: signals and progress."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen, engine)
-            tasks.start_soon(show_progress, self._sources)
+            tasks.start_soon(self._show_progress, engine)
             yield
             tasks.cancel_scope.cancel()
+
+    async def _show_progress(self, engine: Runner | HistoryRunner) -> None:
+        """Show how far files have been read, until cancelled; nothing where not all that is read has a size."""
+        with Progress() as progress:
+            while progress.is_shown:
+                await anyio.sleep(INTERVAL / 4)
+                files = [source for source in self._sources if isinstance(source, Measured)]
+                sizes = [file.size for file in files if file.size is not None]
+                if len(sizes) == len(self._sources):
+                    progress.stand(sum(file.position for file in files), sum(sizes))
+                    intake = engine.intake_statistics()
+                    progress.rows(intake.accepted + intake.unused)
 
     async def _listen(self, engine: Runner | HistoryRunner) -> None:
         """The first signal stops the engine cleanly, if it listens."""
@@ -249,7 +262,8 @@ class _Run:
             show_statistics(engine)
         if self._stopping.number is not None:
             return 128 + self._stopping.number
-        return DONE if is_certain and not engine.statistics().violations else BAD
+        is_well = is_certain and not engine.statistics().violations
+        return DONE if is_well and not (self._options.strict and engine.rejected) else BAD
 
     def say_notes(self) -> None:
         """Say which facts were of no use."""
@@ -259,7 +273,7 @@ class _Run:
         if intake.unused:
             say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
         if self._engine.rejected:
-            say(f"note: {count(self._engine.rejected, 'record')} could not be used")
+            say_unusable(self._engine.rejected, is_strict=self._options.strict)
         self._say_failed(self._engine)
         if intake.held:
             say(f"note: {count(intake.held, 'first fact')} held: no other has come that agrees on the time")
@@ -292,7 +306,7 @@ def _check_times(plan: Plan, options: argparse.Namespace) -> None:
 
 def _check_files(plan: Plan, options: argparse.Namespace, sinks: Sequence[str]) -> None:
     """Refuse to overwrite what is read: the inputs, the program, its background."""
-    inputs = [spec.path for spec in parse_sources(options.sources or (), allow_remote=True) if spec.path]
+    inputs = [spec.path for spec in parse_sources(named_facts(options), allow_remote=True) if spec.path]
     folder = Path(options.program).parent
     background = [str(folder / item.path) for item in plan.backgrounds]
     check_overlap([*inputs, options.program, *background], sinks, options.dead_letter)
@@ -304,9 +318,9 @@ def _check_formats(plan: Plan, sinks: Sequence[str], emit: str, *, is_durable: b
     Nor have tables one for changes.
     """
     formats = {parse_spec(spec, allow_remote=True).format for spec in sinks}
-    if plan.questions and formats and formats <= {"facts", "parquet"}:
-        raise SpecError("text facts leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")
-    if is_durable and "parquet" in formats:
+    if plan.questions and formats and formats <= {"facts", "parquet", "csv"}:
+        raise SpecError("text facts and tables leave out what `ask` answers: add a sink of JSON lines, such as `--out -`")
+    if is_durable and formats & {"parquet", "csv"}:
         raise SpecError("`--state`: tables cannot be gone on with after a restart: use a file, or an outbox")
-    if emit == "changes" and "parquet" in formats:
-        raise SpecError("`parquet:DIR` holds facts, and what has only begun is none: use `--emit intervals` or `final`")
+    if emit == "changes" and formats & {"parquet", "csv"}:
+        raise SpecError("tables hold facts, and what has only begun is none: use `--emit intervals` or `final`")

@@ -1,4 +1,4 @@
-"""How far a batch command has come, on standard error, where a person is looking."""
+"""How far a command has come, on standard error, where a person is looking."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from tidelog.commands.outcome import count
-from tidelog.commands.streams.progress import bar
 
 if TYPE_CHECKING:
     from tidelog.runtime.batch.materialisation import Materialisation
 
-_INTERVAL = 0.25
+INTERVAL = 1.0
+"""The line is drawn anew once in so many seconds."""
 _WIDTH = 60
 
 
 class Progress:
-    """One line that is drawn anew, a few times a second: a bar while files are read, then the rounds. Used with `with`.
+    """One line, drawn anew about once a second: how far files have been read, then the rounds. Used with `with`.
 
     Nothing is drawn where standard error is no terminal.
     """
 
     def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
+        self.is_shown = sys.stderr.isatty()
         self._begin = time.monotonic()
-        self._next = self._begin + _INTERVAL
+        self._next = self._begin + INTERVAL
         self._is_drawn = False
-        self._size = self._done = 0
+        self._size = self._done = self._first = 0
 
     def __enter__(self) -> Progress:
         return self
@@ -40,19 +40,19 @@ class Progress:
         self.clear()
 
     def expect(self, paths: Iterable[str]) -> None:
-        """Take the size of the files that will be read; of what has none, such as a pipe, only the bytes are told."""
+        """Take the size of the files that will be read; of what has none, such as a pipe, only the rows are told."""
         sizes = [_size(path) for path in paths]
         self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
 
-    def read(self, number: int) -> None:
-        """So many more bytes have been read."""
-        self._done += number
-        if self._is_due():
-            self._draw(bar(self._done, self._size) if self._size else f"{self._done >> 10} KiB read")
-
     def note(self, number: int) -> None:
-        """So many more bytes have been read, which `rows` shows."""
+        """So many more bytes have been read, compressed or not, which `rows` shows."""
         self._done += number
+
+    def stand(self, done: int, size: int) -> None:
+        """So many of all bytes have been read by now; what had been read before the first time is no work of this run."""
+        if not self._size:
+            self._first = done
+        self._done, self._size = done, size
 
     def rows(self, number: int) -> None:
         """So many rows have been taken so far."""
@@ -60,8 +60,8 @@ class Progress:
             return
         passed = max(time.monotonic() - self._begin, 1e-9)
         told = f"{number:,} rows, {number / passed:,.0f} a second"
-        if 0 < self._done <= self._size:
-            left = passed * (self._size - self._done) / self._done
+        if self._first < self._done <= self._size:
+            left = passed * (self._size - self._done) / (self._done - self._first)
             told = f"{self._done / self._size:.0%}, {told}, {_left(left)} left"
         self._draw(told)
 
@@ -84,14 +84,14 @@ class Progress:
             self._is_drawn = False
 
     def _is_due(self) -> bool:
-        if not self._is_shown or time.monotonic() < self._next:
+        if not self.is_shown or time.monotonic() < self._next:
             return False
-        self._next = time.monotonic() + _INTERVAL
+        self._next = time.monotonic() + INTERVAL
         return True
 
     def _draw(self, text: str) -> None:
         self._is_drawn = True  # first: a signal may come while it is being written
-        sys.stderr.write(f"\r{text:<{_WIDTH}}" if text else "\r" + " " * _WIDTH + "\r")
+        sys.stderr.write(f"\r{text:<{_WIDTH}}\r")  # what is said next, by whomever, stands in its place
         sys.stderr.flush()
 
 

@@ -1,0 +1,1 @@
+"""What all commands have in common: exit codes, progress, names of outputs."""
