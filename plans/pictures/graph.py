@@ -27,7 +27,7 @@ class Box:
 
     id: str
     lines: Sequence[str]
-    tone: int | str | None = None
+    tone: str | None = None
     text: str = ""
 
 

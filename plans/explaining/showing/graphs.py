@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tidelog.plans.explaining.steps import StepView, feed_text, shared_text, views_of
 from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
+from tidelog.plans.pictures.paint import cool, warm
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.plan.plan import Feed, Plan
 
@@ -16,7 +17,7 @@ def graph_of(plan: Plan) -> Graph:
     views = views_of(plan)
     feeds = dict.fromkeys(port.feed for view in views for port in view.inputs if port.feed.kind != "step")
     feeds |= dict.fromkeys(Feed("stream", name) for question in plan.questions for name in sorted(question.inputs))
-    boxes = [Box(_id(feed), [feed_text(feed)], 0) for feed in feeds]
+    boxes = [Box(_id(feed), [feed_text(feed)], cool(0)) for feed in feeds]
     boxes += [_box(view) for view in views]
     edges = [edge for view in views for edge in _edges(view)]
     leaving = [*_outputs(plan), *_constraints(plan), *_questions(plan)]
@@ -40,7 +41,7 @@ def _box(view: StepView) -> Box:
         lines.append(f"loop {view.loop}")
     shared = [f"stored once {shared_text(store)}" for store in view.shared]
     title = "\n".join([*lines, *shared, view.rule]).strip()
-    return Box(f"step {view.id}", lines, None if view.loop is None else 4, title)
+    return Box(f"step {view.id}", lines, None if view.loop is None else cool(1), title)
 
 
 def _edges(view: StepView) -> Iterator[Edge]:
@@ -50,7 +51,7 @@ def _edges(view: StepView) -> Iterator[Edge]:
 
 def _outputs(plan: Plan) -> Iterator[tuple[Box, list[Edge]]]:
     for name, step in plan.outputs.items():
-        yield Box(f"output {name}", [f"output {name}"], 2), [Edge(f"step {step}", f"output {name}")]
+        yield Box(f"output {name}", [f"output {name}"], warm(0)), [Edge(f"step {step}", f"output {name}")]
 
 
 def _constraints(plan: Plan) -> Iterator[tuple[Box, list[Edge]]]:
@@ -63,4 +64,4 @@ def _questions(plan: Plan) -> Iterator[tuple[Box, list[Edge]]]:
     for i, question in enumerate(plan.questions):
         name = f"ask {i}"
         sources = [Edge(f"stream {input}", name) for input in sorted(question.inputs)]
-        yield Box(name, [f"ask {format_formula(question.query)}"], 3), sources
+        yield Box(name, [f"ask {format_formula(question.query)}"], warm(1)), sources

@@ -1,16 +1,22 @@
-"""Facts as a timeline: one lane a row, or, where a predicate has values that change, one line a row on a common scale."""
+"""Facts as a timeline: one lane a row, or, where a predicate has values that change, lines on a scale for each measure.
+
+What comes in is cool, what rules derive is warm, and nothing is green: no colour says that all is well.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
-from tidelog.plans.data.facts import Fact, PredicateSchema, Record, Row, Schema, format_atom, format_constant, format_record
+from tidelog.plans.data.facts import Fact, Record, Row, Schema, format_atom, format_record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.timeline import Timeline as Times
-from tidelog.plans.explaining.showing.thresholds import Place
-from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Sample, Series, Threshold, Timeline, ValueLane
+from tidelog.plans.explaining.showing.measures import Measures, Scale, name_of
+from tidelog.plans.explaining.showing.usage import Usage
+from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Sample, Series, Timeline, Tone, ValueLane
+from tidelog.plans.pictures.paint import cool, warm
 
 MOST_ROWS = 12
 """How many rows of a predicate are drawn unless told otherwise."""
@@ -34,10 +40,8 @@ class Choice:
     title: str = ""
 
 
-def timeline_of(
-    records: Iterable[Record], schema: Schema, choice: Choice, thresholds: Mapping[Place, Sequence[Threshold]]
-) -> Timeline:
-    """The timeline of these facts."""
+def timeline_of(records: Iterable[Record], schema: Schema, choice: Choice, usage: Usage) -> Timeline:
+    """The timeline of these facts, for a program whose rules do this with their arguments."""
     facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
     first, last = NEG if choice.begin is None else choice.begin, POS if choice.end is None else choice.end
     for predicate, row, lo, hi in records:
@@ -51,8 +55,10 @@ def timeline_of(
     clock = Clock(schema.timeline)
     begin, end = clock.range((fact for own in facts.values() for fact in own), choice)
     lanes: list[Lane] = []
-    for tone, (predicate, own) in enumerate(facts.items()):
-        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice.rows, tone).lanes(thresholds)
+    given, derived = count(), count()
+    for predicate, own in facts.items():
+        tone = warm(next(derived)) if predicate in usage.derived else cool(next(given))
+        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice.rows, tone).lanes(usage)
     return Timeline(lanes, begin, end, clock.is_date(begin), choice.title, clock.is_whole)
 
 
@@ -93,54 +99,42 @@ class Clock:
 class _Lanes:
     """The lanes of one predicate, whose facts come in the order of their begins."""
 
-    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, rows: int, tone: int) -> None:
+    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, rows: int, tone: Tone) -> None:
         self._predicate, self._facts, self._clock = predicate, facts, clock
         self._schema, self._rows, self._tone = schema, rows, tone
 
-    def lanes(self, thresholds: Mapping[Place, Sequence[Threshold]]) -> Iterator[Lane]:
-        """A scale where the last argument is a value that changes, else one lane a row; a note where there is nothing."""
+    def lanes(self, usage: Usage) -> Iterator[Lane]:
+        """Scales where an argument is a value that changes, else one lane a row; a note where there is nothing."""
         if not self._facts:
             yield Note(f"no {format_atom(self._predicate, ())}")
             return
-        position = self._value_position()
-        if position is None:
+        measures = Measures(self._predicate, self._facts, self._schema.predicates.get(self._predicate), usage)
+        if not measures.positions:
             yield from self._bars()
-        else:
-            yield from self._values(position, thresholds.get((self._predicate, position), ()))
+            return
+        tone = warm if self._predicate in usage.derived else cool
+        scales = list(measures.scales(self._rows))
+        keys = sorted({key for scale in scales for key in scale.lines}, key=name_of)
+        tones = {key: tone(i) for i, key in enumerate(keys)}
+        for scale in scales[: self._rows]:
+            yield from self._values(scale, tones)
+        if len(scales) > self._rows:
+            yield Note(f"and {len(scales) - self._rows:,} more measures of {self._predicate}")
 
-    def _value_position(self) -> int | None:
-        """Which argument is a value over time: the last, if it is a number in all rows, and changes in some."""
-        known = self._schema.predicates.get(self._predicate)
-        position = len(self._facts[0][0]) - 1
-        if position < 0 or not _may_be_value(known, position):
-            return None
-        seen: dict[Row, object] = {}
-        changes = False
-        for row, _, _ in self._facts:
-            value = row[position] if len(row) == position + 1 else ""
-            if isinstance(value, str):
-                return None
-            changes = changes or seen.setdefault(row[:position], value) != value
-        return position if changes else None
-
-    def _values(self, position: int, thresholds: Sequence[Threshold]) -> Iterator[Lane]:
-        samples: dict[Row, list[Sample]] = {}
-        for row, lo, hi in self._facts:
-            value = row[position]
-            if not isinstance(value, str):
-                sample = Sample(self._clock.begin(lo), self._clock.end(hi), float(value))
-                samples.setdefault(row[:position], []).append(sample)
-        keys = sorted(samples, key=_name)
+    def _values(self, scale: Scale, tones: Mapping[Row, Tone]) -> Iterator[Lane]:
+        keys = sorted(scale.lines, key=name_of)
         shown = keys[: min(self._rows, _MOST_LINES)]
-        series = [Series(_name(key), samples[key], i) for i, key in enumerate(shown)]
-        yield ValueLane(self._title(position), series, thresholds)
+        series = [Series(name_of(key), self._samples(scale, key), tones[key]) for key in shown]
+        yield ValueLane(scale.name, series, scale.thresholds)
         if len(keys) > len(shown):
             yield Note(f"and {len(keys) - len(shown):,} more lines of {self._predicate}")
 
-    def _title(self, position: int) -> str:
-        known = self._schema.predicates.get(self._predicate)
-        field = known.fields[position] if known is not None and position < len(known.fields) else ""
-        return f"{self._predicate}: {field}" if field else self._predicate
+    def _samples(self, scale: Scale, key: Row) -> list[Sample]:
+        return [
+            Sample(self._clock.begin(lo), self._clock.end(hi), float(value))
+            for row, lo, hi in scale.lines[key]
+            if not isinstance(value := row[scale.position], str)
+        ]
 
     def _bars(self) -> Iterator[Lane]:
         rows: dict[Row, list[Bar]] = {}
@@ -160,11 +154,3 @@ class _Lanes:
 
     def _others(self, rows: Sequence[Row]) -> str:
         return f"  and {len(rows) - self._rows:,} more" if len(rows) > self._rows else ""
-
-
-def _may_be_value(known: PredicateSchema | None, position: int) -> bool:
-    return known is None or position >= len(known.types) or known.types[position] in ("number", "integer", "any")
-
-
-def _name(key: Row) -> str:
-    return ", ".join(map(format_constant, key))

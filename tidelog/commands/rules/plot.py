@@ -42,7 +42,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--end", metavar="T", help="when the picture ends (default: with the last fact)")
     parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
     parser.add_argument(
-        "--rows", type=positive, default=MOST_ROWS, metavar="N", help=f"rows of each predicate at most (default {MOST_ROWS})"
+        "--rows",
+        type=positive,
+        default=MOST_ROWS,
+        metavar="N",
+        help=f"rows, or scales, of each predicate at most (default {MOST_ROWS})",
     )
     parser.add_argument("--width", type=positive, default=WIDTH, metavar="N", help=f"pixels (default {WIDTH})")
     parser.add_argument(
