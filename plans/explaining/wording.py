@@ -22,6 +22,10 @@ class Wording:
             if isinstance(part, Unary | Binary | Window | Latest | Aggregate) and part.span != NOWHERE
         }
 
+    def has(self, formula: Formula) -> bool:
+        """Whether a formula stands so in a rule: it is none that a pass has made beside."""
+        return (type(formula), formula.span) in self._written
+
     def of(self, formula: Formula) -> Formula:
         """A formula, of which times may be resolved and variables bound, with the words in which it is written."""
         formula = rebuild(formula, self.of)
