@@ -51,12 +51,6 @@ def plot(
     return Picture(draw(timeline_of(records, schema, choice, usage_of(program)), width=width, theme=theme))
 
 
-def in_shown_order(names: Iterable[str], program: Program) -> list[str]:
-    """Predicates in the order in which they are drawn: that of the program, the others behind them."""
-    place = {name: i for i, name in enumerate(shown_order(program))}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
-
-
 def encoded_ends(schema: Schema, options: PlotOptions) -> tuple[int | None, int | None]:
     """When a picture begins and ends, encoded, where it is told; DataError for what is no time, ValueError for no length."""
     times = TimeReader(schema.timeline)

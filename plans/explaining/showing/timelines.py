@@ -39,16 +39,20 @@ class Choice:
     rows: int = MOST_ROWS
     title: str = ""
 
+    @property
+    def first(self) -> int:
+        """The first time of the picture, encoded."""
+        return NEG if self.begin is None else self.begin
+
+    @property
+    def last(self) -> int:
+        """The last one."""
+        return POS if self.end is None else self.end
+
 
 def timeline_of(records: Iterable[Record], schema: Schema, choice: Choice, usage: Usage) -> Timeline:
     """The timeline of these facts, for a program whose rules do this with their arguments."""
-    facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
-    first, last = NEG if choice.begin is None else choice.begin, POS if choice.end is None else choice.end
-    for predicate, row, lo, hi in records:
-        if choice.predicates is None or predicate in facts:
-            own = facts.setdefault(predicate, [])
-            if hi >= first and lo <= last:
-                own.append((row, lo, hi))
+    facts = _within(records, choice, usage)
     if choice.predicates is None:
         place = {name: i for i, name in enumerate(choice.order)}
         facts = {name: facts[name] for name in sorted(facts, key=lambda name: (place.get(name, len(place)), name))}
@@ -58,8 +62,29 @@ def timeline_of(records: Iterable[Record], schema: Schema, choice: Choice, usage
     given, derived = count(), count()
     for predicate, own in facts.items():
         tone = warm(next(derived)) if predicate in usage.derived else cool(next(given))
-        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice.rows, tone).lanes(usage)
+        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice, tone).lanes(usage)
+    lanes += _absent(facts, choice)
     return Timeline(lanes, begin, end, clock.is_date(begin), choice.title, clock.is_whole)
+
+
+def _within(records: Iterable[Record], choice: Choice, usage: Usage) -> dict[str, list[Fact]]:
+    """The facts of each predicate that is drawn, as far as they lie in the picture, or right beside it: so they are the same
+    whatever is known beyond. What is given and has no end on either side stays so."""
+    facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
+    first, last = choice.first, choice.last
+    for predicate, row, lo, hi in records:
+        if hi >= first and lo <= last and (choice.predicates is None or predicate in facts):
+            if lo > NEG or hi < POS or predicate in usage.derived:
+                lo, hi = max(lo, first - 1), min(hi, last + 1)
+            facts.setdefault(predicate, []).append((row, lo, hi))
+    return facts
+
+
+def _absent(facts: Mapping[str, Sequence[Fact]], choice: Choice) -> Iterator[Lane]:
+    """What a part of a history has nothing of."""
+    absent = [format_atom(name, ()) for name in choice.order if name not in facts]
+    if absent and choice.predicates is None and (choice.begin is not None or choice.end is not None):
+        yield Note(f"no {', '.join(absent)}")
 
 
 class Clock:
@@ -99,9 +124,11 @@ class Clock:
 class _Lanes:
     """The lanes of one predicate, whose facts come in the order of their begins."""
 
-    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, rows: int, tone: Tone) -> None:
+    def __init__(
+        self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, choice: Choice, tone: Tone
+    ) -> None:
         self._predicate, self._facts, self._clock = predicate, facts, clock
-        self._schema, self._rows, self._tone = schema, rows, tone
+        self._schema, self._choice, self._rows, self._tone = schema, choice, choice.rows, tone
 
     def lanes(self, usage: Usage) -> Iterator[Lane]:
         """Scales where an argument is a value that changes, else one lane a row; a note where there is nothing."""
@@ -139,8 +166,7 @@ class _Lanes:
     def _bars(self) -> Iterator[Lane]:
         rows: dict[Row, list[Bar]] = {}
         for row, lo, hi in self._facts:
-            text = format_record((self._predicate, row, lo, hi), self._schema.timeline)
-            rows.setdefault(row, []).append(Bar(self._clock.begin(lo), self._clock.end(hi), text))
+            rows.setdefault(row, []).append(Bar(self._clock.begin(lo), self._clock.end(hi), self._text(row, lo, hi)))
         names = {row: format_atom(self._predicate, row) for row in rows}
         ordered = sorted(rows, key=names.__getitem__)
         lasting = [row for row in ordered if rows[row][0].begin == -math.inf and rows[row][0].end == math.inf]
@@ -151,6 +177,13 @@ class _Lanes:
             yield Note(f"and {len(passing) - self._rows:,} more rows of {self._predicate}")
         if lasting:
             yield Note("at all times: " + "  ".join(names[row] for row in lasting[: self._rows]) + self._others(lasting))
+
+    def _text(self, row: Row, lo: int, hi: int) -> str:
+        """The fact, as far as it lies in the picture, and on which sides it goes on."""
+        first, last = self._choice.first, self._choice.last
+        text = format_record((self._predicate, row, max(lo, first), min(hi, last)), self._schema.timeline)
+        beyond = [word for word, goes_on in (("before", lo < first), ("after", hi > last)) if goes_on]
+        return f"{text}, and {' and '.join(beyond)}" if beyond else text
 
     def _others(self, rows: Sequence[Row]) -> str:
         return f"  and {len(rows) - self._rows:,} more" if len(rows) > self._rows else ""
