@@ -20,12 +20,13 @@ STAGES = ("text", "normal", "plan")
 FORMATS = ("text", "mermaid", "json", "svg")
 
 
-def explain(plan: Plan | BatchPlan, stage: str = "plan", format: str = "text") -> str:
+def explain(plan: Plan | BatchPlan, stage: str = "plan", format: str = "text", *, unfold: bool = False) -> str:
     """One stage of a program, each line ended.
 
     `stage` is `text` (the program as read), `normal` (one rule, one operator) or `plan` (the operators, what feeds them and
     how far behind they are). `format` is `text`, `json` (`explain_json` tells its fields) or, for the plan alone,
-    `mermaid` or `svg`. ValueError for anything else. A plan for batch reasoning has the first two stages alone.
+    `mermaid` or `svg`, of which what is too wide is folded unless told to `unfold`. ValueError for anything else. A plan for
+    batch reasoning has the first two stages alone.
     """
     if stage not in STAGES or format not in FORMATS:
         raise ValueError(f"cannot show the stage `{stage}` as `{format}`")
@@ -37,7 +38,7 @@ def explain(plan: Plan | BatchPlan, stage: str = "plan", format: str = "text") -
     if not isinstance(plan, Plan):
         raise ValueError("the stage `plan` is of streams: batch reasoning shows `text` and `normal`")
     if format == "svg":
-        return plan_picture(plan).svg
+        return plan_picture(plan, unfold=unfold).svg
     if format == "mermaid":
         return explain_mermaid(plan)
     return explain_json(plan) if format == "json" else explain_plan(plan)

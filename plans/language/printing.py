@@ -257,7 +257,7 @@ def _fact_term(term: syntax.Expression) -> str:
 def _timeline(timeline: syntax.TimelineDeclaration) -> str:
     text = f"timeline {timeline.kind}"
     if timeline.unit is not None:
-        text += f", unit {_duration(timeline.unit)}"
+        text += f", unit {format_duration(timeline.unit)}"
     if timeline.resolution is not None:
         text += f", resolution {format_time(timeline.resolution)}"
     if timeline.rounding is not None:
@@ -297,7 +297,7 @@ def _time_of_day(seconds: int) -> str:
     return f"{text}:{seconds % 60:02}" if seconds % 60 else text
 
 
-def _duration(seconds: Fraction) -> str:
+def format_duration(seconds: Fraction) -> str:
     """In the largest unit of which it is a whole number: 300 seconds are `5 min`."""
     for unit, length in reversed(list(UNIT_SECONDS.items())):
         if (seconds / length).denominator == 1:

@@ -27,7 +27,7 @@ class Box:
 
     id: str
     lines: Sequence[str]
-    tone: int | str | None = None
+    tone: str | None = None
     text: str = ""
 
 
@@ -105,7 +105,8 @@ def _with_room(graph: Graph, live: frozenset[str]) -> Graph:
 
 def _lay_out(graph: Graph) -> _Layout:
     layout = _Layout()
-    column_of = _columns(graph)
+    graph = closing_loops(graph)
+    column_of = columns_of(graph)
     layout.columns = [[] for _ in range(max(column_of.values(), default=0) + 1)]
     for box in graph.boxes:
         lines = [fitted(line, _WIDEST) for line in box.lines]
@@ -119,23 +120,55 @@ def _lay_out(graph: Graph) -> _Layout:
     return layout
 
 
-def _columns(graph: Graph) -> dict[str, int]:
+def columns_of(graph: Graph) -> dict[str, int]:
     """The column of each box: behind all that lead to it, but for arrows that lead back."""
-    sources: Mapping[str, list[str]] = defaultdict(list)
+    targets, waiting = _forward(graph), {box.id: 0 for box in graph.boxes}
+    for others in targets.values():
+        for target in others:
+            waiting[target] += 1
+    found = dict.fromkeys(waiting, 0)
+    ready = [box.id for box in graph.boxes if not waiting[box.id]]
+    for source in ready:  # those that become ready are behind it
+        for target in targets[source]:
+            found[target] = max(found[target], found[source] + 1)
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    return found
+
+
+def closing_loops(graph: Graph) -> Graph:
+    """The graph with each arrow leading back that closes a loop: one to a box from which the way to its source has come."""
+    targets = _forward(graph)
+    on_way: set[str] = set()
+    done: set[str] = set()
+    closing: set[tuple[str, str]] = set()
+    for box in graph.boxes:
+        way = [] if box.id in done else [(box.id, iter(targets[box.id]))]
+        on_way |= {name for name, _ in way}
+        while way:
+            name, rest = way[-1]
+            target = next(rest, None)
+            if target is None:
+                way.pop()
+                on_way.discard(name)
+                done.add(name)
+            elif target in on_way:
+                closing.add((name, target))
+            elif target not in done:
+                way.append((target, iter(targets[target])))
+                on_way.add(target)
+    edges = [replace(edge, back=True) if (edge.source, edge.target) in closing else edge for edge in graph.edges]
+    return replace(graph, edges=edges)
+
+
+def _forward(graph: Graph) -> dict[str, list[str]]:
+    """Where arrows lead that do not lead back, from each box."""
+    targets: dict[str, list[str]] = {box.id: [] for box in graph.boxes}
     for edge in graph.edges:
         if not edge.back:
-            sources[edge.target].append(edge.source)
-    found: dict[str, int] = {}
-    for _ in graph.boxes:  # so often at most, if there is no other loop
-        changed = False
-        for box in graph.boxes:
-            column = max((found.get(source, 0) + 1 for source in sources[box.id]), default=0)
-            column = min(column, len(graph.boxes) - 1)
-            changed = changed or found.get(box.id) != column
-            found[box.id] = column
-        if not changed:
-            break
-    return found
+            targets[edge.source].append(edge.target)
+    return targets
 
 
 def _course(layout: _Layout, edge: Edge, number_: int, column_of: Mapping[str, int]) -> list[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Tone = int | str
-"""A colour by its number (0, 1, …, each distinct from the next), or by its name: `muted`, `alarm`."""
+Tone = str
+"""A colour: `cool(0)`, `cool(1)`, …, `warm(0)`, … of `plans/pictures/paint.py`, or `muted`, or `alarm`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Series:
 
     name: str
     samples: Sequence[Sample]
-    tone: Tone = 0
+    tone: Tone = "c0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class BarLane:
 
     name: str
     bars: Sequence[Bar]
-    tone: Tone = 0
+    tone: Tone = "c0"
     note: str = ""
     level: int = 0
     window: tuple[float, float] | None = None

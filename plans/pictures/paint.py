@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
@@ -15,18 +17,42 @@ _NOT_IN_XML = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _GLYPH = 6.1
 """How wide a character is, about."""
 
-_Palette = tuple[dict[str, str], tuple[str, ...]]
 
-_LIGHT: _Palette = (
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of the frame, and those of what is drawn: `cool` and `warm` ones to be taken in turn, and that of alarms.
+
+    None is green: nothing that a picture tells says that all is well.
+    """
+
+    frame: Mapping[str, str]
+    cool: tuple[str, ...]
+    warm: tuple[str, ...]
+    alarm: str
+
+
+LIGHT = Palette(
     {"ground": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#d1d9e0", "band": "#f6f8fa", "muted": "#8b949e"},
-    ("#0969da", "#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#bf3989", "#0b7285", "#cf222e"),
+    ("#0969da", "#8250df", "#0b7285", "#57708c", "#1b3a6b", "#77689b", "#1878a8", "#4b50c8"),
+    ("#bc4c00", "#bf3989", "#9a6700", "#82071e", "#7a4a2a", "#8c1c6e", "#b8432f", "#6f5b00"),
+    "#cf222e",
 )
-_DARK: _Palette = (
+DARK = Palette(
     {"ground": "#0d1117", "ink": "#e6edf3", "soft": "#9198a1", "line": "#3d444d", "band": "#151b23", "muted": "#7d8590"},
-    ("#58a6ff", "#f0883e", "#3fb950", "#bc8cff", "#d29922", "#f778ba", "#39c5cf", "#ff7b72"),
+    ("#58a6ff", "#bc8cff", "#56c8e6", "#8ca6c4", "#6f8fd8", "#b8aed6", "#79c0ff", "#a5b4fc"),
+    ("#f0883e", "#f778ba", "#d29922", "#ffa198", "#c9a27c", "#d88ad0", "#ff9a6b", "#e3c04b"),
+    "#ff7b72",
 )
-"""The colours of what is drawn, and those that lanes take in turn, with that of alarms last."""
-TONES = len(_LIGHT[1]) - 1
+
+
+def cool(number: int) -> str:
+    """A colour for what comes in, each distinct from the next."""
+    return f"c{number % len(LIGHT.cool)}"
+
+
+def warm(number: int) -> str:
+    """A colour for what rules derive, each distinct from the next."""
+    return f"w{number % len(LIGHT.warm)}"
 
 
 def picture(width: float, height: float, body: str, *, title: str, theme: Theme = "auto", is_styled: bool = True) -> str:
@@ -80,9 +106,9 @@ def fitted(text: str, width: float) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def tone_class(tone: int | str) -> str:
+def tone_class(tone: str) -> str:
     """The class of a colour."""
-    return f"tl-{tone}" if isinstance(tone, str) else f"tl-t{tone % TONES}"
+    return f"tl-{tone}"
 
 
 def _sheet(theme: Theme) -> str:
@@ -93,15 +119,14 @@ def _sheet(theme: Theme) -> str:
         f"{root} .tl-grid,{root} .tl-edge{{fill:none;stroke-width:1}}{root} .tl-limit{{stroke-width:1;stroke-dasharray:5 3}}"
         f"{root} .tl-back{{stroke-dasharray:4 3}}"
     )
-    light, dark = _colours(root, _LIGHT), _colours(root, _DARK)
+    light, dark = _colours(root, LIGHT), _colours(root, DARK)
     if theme == "auto":
         return f"{fixed}{light}@media(prefers-color-scheme:dark){{{dark}}}"
     return fixed + (dark if theme == "dark" else light)
 
 
-def _colours(root: str, palette: _Palette) -> str:
-    named, tones = palette
-    alarm = tones[-1]
+def _colours(root: str, palette: Palette) -> str:
+    named, alarm = palette.frame, palette.alarm
     rules = {
         "rect.tl-ground": f"fill:{named['ground']}",
         "text": f"fill:{named['ink']}",
@@ -115,7 +140,9 @@ def _colours(root: str, palette: _Palette) -> str:
         ".tl-tip": f"fill:{named['soft']}",
         ".tl-limit": f"stroke:{alarm}",
     }
-    classes = {f"t{i}": tone for i, tone in enumerate(tones[:-1])} | {"muted": named["muted"], "alarm": alarm}
+    classes = {cool(i): colour for i, colour in enumerate(palette.cool)}
+    classes |= {warm(i): colour for i, colour in enumerate(palette.warm)}
+    classes |= {"muted": named["muted"], "alarm": alarm}
     for name, colour in classes.items():
         rules[f".tl-{name}"] = f"fill:{colour};stroke:{colour}"
         rules[f".tl-line.tl-{name}"] = "fill:none"

@@ -10,7 +10,8 @@ from tidelog.plans.calendars.declared import calendars_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.intervals import covers
 from tidelog.plans.data.timeline import Timeline
-from tidelog.plans.tree.syntax import CalendarDeclaration, Program
+from tidelog.plans.explaining.wording import Wording
+from tidelog.plans.tree.syntax import CalendarDeclaration, Program, Rule
 from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.why.absent.why_not import Refuter, WhyNot
 from tidelog.runtime.why.evidence.clauses import clauses_of
@@ -64,7 +65,7 @@ class Explainer:
         calendars = calendars_of(statements_of(program, CalendarDeclaration))
         self._windows = Windows(model.timeline, model.start, model.arrivals, calendars)
         self._plain = Writer(model.timeline)
-        self._writer = self._plain if at is None else Writer(model.timeline, at)
+        self._writer = Writer(model.timeline, at, Wording(statements_of(program, Rule)))
 
     def why(self, fact: Record, depth: int = 1) -> Reason | WhyNot:
         """Why a fact holds at all its times, or why not (`depth` levels deep). MethodError where the search was stopped."""

@@ -59,12 +59,12 @@ def _ticks(texts: list[str]) -> set[tuple[str, int]]:
 
 @given(readings=READINGS, old=st.integers(1, 5), new=st.integers(1, 5))
 def test_red_is_what_one_program_tells_alone(readings: list[tuple[int, str, int]], old: int, new: int) -> None:
-    """Blue is what both tell, in the lane of each; nothing is green."""
+    """Blue is what both tell, in the lane of each; no other colour is there."""
     svg = _backtest(readings, old, new, []).plot().svg
     ticks = [{(room, time) for time, room, value in readings if value >= limit} for limit in (old, new)]
     assert _ticks(_told(svg, "tl-alarm")) == ticks[0] ^ ticks[1]
-    assert _ticks(_told(svg, "tl-t0")) == ticks[0] & ticks[1]
-    assert _told(svg, "tl-t2") == []
+    assert _ticks(_told(svg, "tl-c0")) == ticks[0] & ticks[1]
+    assert _told(svg, "tl-w0") == []
 
 
 @given(readings=READINGS, old=st.integers(1, 5), new=st.integers(1, 5), rows=st.integers(1, 3))

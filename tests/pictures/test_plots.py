@@ -11,8 +11,8 @@ import pytest
 import tidelog
 from tidelog.cli import main
 from tidelog.plans.explaining.showing.order import shown_order
-from tidelog.plans.explaining.showing.thresholds import thresholds_of
 from tidelog.plans.explaining.showing.timelines import Choice, timeline_of
+from tidelog.plans.explaining.showing.usage import Usage, usage_of
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
 from tidelog.plans.pictures.lanes import BarLane, Note, Threshold, Timeline, ValueLane
 
@@ -40,7 +40,7 @@ def done(tmp_path: Path) -> tidelog.Materialisation:
 
 
 def lanes(done: tidelog.Materialisation, choice: Choice) -> Timeline:
-    return timeline_of(done.facts(), done.plan.schema, choice, thresholds_of(done.plan.program))
+    return timeline_of(done.facts(), done.plan.schema, choice, usage_of(done.plan.program))
 
 
 def test_a_value_that_changes_is_a_line_and_all_else_bars(done: tidelog.Materialisation) -> None:
@@ -64,7 +64,7 @@ def test_what_to_draw_can_be_chosen(done: tidelog.Materialisation) -> None:
     assert (timeline.begin, timeline.end) == (1, 9)
     plan = tidelog.compile_batch("p(X) :- q(X).")
     facts = [plan.record("q", [f"r{i:02}"], time=i) for i in range(20)]
-    timeline = timeline_of(facts, plan.schema, Choice(rows=12), {})
+    timeline = timeline_of(facts, plan.schema, Choice(rows=12), Usage())
     assert (len(timeline.lanes), timeline.lanes[-1]) == (13, Note("and 8 more rows of q"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import math
 import re
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from drawing import drawn
 from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Sample, Series, Threshold, Timeline, ValueLane
-from tidelog.plans.pictures.paint import Theme
+from tidelog.plans.pictures.paint import DARK, LIGHT, Palette, Theme, warm
 from tidelog.plans.pictures.ticks import date_ticks, number_ticks
 from tidelog.plans.pictures.timeline import draw
 
@@ -35,9 +36,9 @@ def spans(svg: str, kind: str) -> list[tuple[float, float]]:
 def test_bars_stand_where_their_times_are() -> None:
     """A bar reaches from its begin to its end on one scale; what has no end reaches the edge; a moment can be seen."""
     bars = [Bar(2, 4, "a"), Bar(5, 5), Bar(8, math.inf)]
-    svg = draw(Timeline([BarLane("hot", bars), BarLane("all", [Bar(-math.inf, math.inf)], 1)], 0, 10))
-    ((left, right),) = spans(svg, "tl-t1")
-    first, moment, endless = spans(svg, "tl-t0")
+    svg = draw(Timeline([BarLane("hot", bars), BarLane("all", [Bar(-math.inf, math.inf)], warm(0))], 0, 10))
+    ((left, right),) = spans(svg, "tl-w0")
+    first, moment, endless = spans(svg, "tl-c0")
     unit = (right - left) / 10
     assert first == pytest.approx((left + 2 * unit, left + 4 * unit), abs=0.2)
     assert moment[1] - moment[0] >= 3
@@ -117,6 +118,38 @@ def test_colours_follow_the_screen_or_are_told() -> None:
     assert "prefers-color-scheme" not in light + dark
     assert "#ffffff" in light
     assert "#ffffff" not in dark
+
+
+def _channels(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return red, green, blue
+
+
+def _contrast(one: str, other: str) -> float:
+    """The contrast of two colours, as the guidelines for accessible pages (WCAG) count it."""
+
+    def luminance(colour: str) -> float:
+        parts = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _channels(colour))
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def _hue(colour: str) -> float:
+    """From 0 (red) by 120 (green) and 240 (blue) to 360."""
+    return colorsys.rgb_to_hsv(*_channels(colour))[0] * 360
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_no_colour_is_green_and_all_can_be_read(palette: Palette) -> None:
+    """What rules derive is warm, what comes in is cool, on both grounds; and no two of a kind are the same."""
+    assert all(_hue(colour) < 60 or _hue(colour) > 300 for colour in (*palette.warm, palette.alarm))
+    assert all(185 < _hue(colour) < 270 for colour in palette.cool)
+    colours = [*palette.cool, *palette.warm, palette.alarm]
+    assert len(set(colours)) == len(colours)
+    grounds = [palette.frame[name] for name in ("ground", "band")]
+    assert min(_contrast(colour, ground) for colour in colours for ground in grounds) >= 4.5
 
 
 def test_no_time_to_show() -> None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from tidelog.plans.data.facts import Fact, Row, Schema, format_atom, format_record
 from tidelog.plans.explaining.showing.timelines import Choice, Clock
 from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Timeline, Tone
+from tidelog.plans.pictures.paint import cool
 
 MOST_ROWS = 12
 """How many rows of an output are drawn unless told otherwise."""
 MOST_OUTPUTS = 12
 """How many outputs are drawn."""
-_LABEL, _BOTH, _ONE = "muted", 0, "alarm"
+_LABEL, _BOTH, _ONE = "muted", cool(0), "alarm"
 _LEGEND = "blue: both programs tell it; red: only this one does; grey: labels"
 
 

@@ -8,8 +8,8 @@ from typing import TypedDict, Unpack, get_args
 from tidelog.plans.data.facts import Record, Schema, format_constant
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.explaining.showing.order import shown_order
-from tidelog.plans.explaining.showing.thresholds import thresholds_of
 from tidelog.plans.explaining.showing.timelines import MOST_ROWS, Choice, timeline_of
+from tidelog.plans.explaining.showing.usage import usage_of
 from tidelog.plans.pictures.paint import Theme
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.text import table_html
@@ -38,9 +38,9 @@ def plot(
 ) -> Picture:
     """The timeline of facts: of these predicates, in this order, or of all.
 
-    A predicate whose last argument is a number that changes is drawn as lines, with the numbers that rules compare it with;
-    of any other each row is a lane. DataError for a time that the timeline cannot hold; ValueError for an end that is not
-    after the begin, for a width below 300, for no rows, and for an unknown theme.
+    A predicate whose last argument is a number that changes is drawn as lines, on a scale for each of its measures, with the
+    numbers that rules compare it with; of any other each row is a lane. DataError for a time that the timeline cannot hold;
+    ValueError for an end that is not after the begin, for a width below 300, for no rows, and for an unknown theme.
     """
     width, theme = options.get("width", WIDTH), options.get("theme", "auto")
     if theme not in get_args(Theme):
@@ -48,13 +48,7 @@ def plot(
     if width < 300:
         raise ValueError(f"a picture is 300 pixels wide or more, got {width}")
     choice = _choice(schema, predicates, shown_order(program), options)
-    return Picture(draw(timeline_of(records, schema, choice, thresholds_of(program)), width=width, theme=theme))
-
-
-def in_shown_order(names: Iterable[str], program: Program) -> list[str]:
-    """Predicates in the order in which they are drawn: that of the program, the others behind them."""
-    place = {name: i for i, name in enumerate(shown_order(program))}
-    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+    return Picture(draw(timeline_of(records, schema, choice, usage_of(program)), width=width, theme=theme))
 
 
 def encoded_ends(schema: Schema, options: PlotOptions) -> tuple[int | None, int | None]:

@@ -1,16 +1,22 @@
-"""Facts as a timeline: one lane a row, or, where a predicate has values that change, one line a row on a common scale."""
+"""Facts as a timeline: one lane a row, or, where a predicate has values that change, lines on a scale for each measure.
+
+What comes in is cool, what rules derive is warm, and nothing is green: no colour says that all is well.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
-from tidelog.plans.data.facts import Fact, PredicateSchema, Record, Row, Schema, format_atom, format_constant, format_record
+from tidelog.plans.data.facts import Fact, Record, Row, Schema, format_atom, format_record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.timeline import Timeline as Times
-from tidelog.plans.explaining.showing.thresholds import Place
-from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Sample, Series, Threshold, Timeline, ValueLane
+from tidelog.plans.explaining.showing.measures import Measures, Scale, name_of
+from tidelog.plans.explaining.showing.usage import Usage
+from tidelog.plans.pictures.lanes import Bar, BarLane, Lane, Note, Sample, Series, Timeline, Tone, ValueLane
+from tidelog.plans.pictures.paint import cool, warm
 
 MOST_ROWS = 12
 """How many rows of a predicate are drawn unless told otherwise."""
@@ -33,27 +39,52 @@ class Choice:
     rows: int = MOST_ROWS
     title: str = ""
 
+    @property
+    def first(self) -> int:
+        """The first time of the picture, encoded."""
+        return NEG if self.begin is None else self.begin
 
-def timeline_of(
-    records: Iterable[Record], schema: Schema, choice: Choice, thresholds: Mapping[Place, Sequence[Threshold]]
-) -> Timeline:
-    """The timeline of these facts."""
-    facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
-    first, last = NEG if choice.begin is None else choice.begin, POS if choice.end is None else choice.end
-    for predicate, row, lo, hi in records:
-        if choice.predicates is None or predicate in facts:
-            own = facts.setdefault(predicate, [])
-            if hi >= first and lo <= last:
-                own.append((row, lo, hi))
+    @property
+    def last(self) -> int:
+        """The last one."""
+        return POS if self.end is None else self.end
+
+
+def timeline_of(records: Iterable[Record], schema: Schema, choice: Choice, usage: Usage) -> Timeline:
+    """The timeline of these facts, for a program whose rules do this with their arguments."""
+    facts = _within(records, choice, usage)
     if choice.predicates is None:
         place = {name: i for i, name in enumerate(choice.order)}
         facts = {name: facts[name] for name in sorted(facts, key=lambda name: (place.get(name, len(place)), name))}
     clock = Clock(schema.timeline)
     begin, end = clock.range((fact for own in facts.values() for fact in own), choice)
     lanes: list[Lane] = []
-    for tone, (predicate, own) in enumerate(facts.items()):
-        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice.rows, tone).lanes(thresholds)
+    given, derived = count(), count()
+    for predicate, own in facts.items():
+        tone = warm(next(derived)) if predicate in usage.derived else cool(next(given))
+        lanes += _Lanes(predicate, sorted(own, key=lambda fact: fact[1]), schema, clock, choice, tone).lanes(usage)
+    lanes += _absent(facts, choice)
     return Timeline(lanes, begin, end, clock.is_date(begin), choice.title, clock.is_whole)
+
+
+def _within(records: Iterable[Record], choice: Choice, usage: Usage) -> dict[str, list[Fact]]:
+    """The facts of each predicate that is drawn, as far as they lie in the picture, or right beside it: so they are the same
+    whatever is known beyond. What is given and has no end on either side stays so."""
+    facts: dict[str, list[Fact]] = {name: [] for name in choice.predicates or ()}
+    first, last = choice.first, choice.last
+    for predicate, row, lo, hi in records:
+        if hi >= first and lo <= last and (choice.predicates is None or predicate in facts):
+            if lo > NEG or hi < POS or predicate in usage.derived:
+                lo, hi = max(lo, first - 1), min(hi, last + 1)
+            facts.setdefault(predicate, []).append((row, lo, hi))
+    return facts
+
+
+def _absent(facts: Mapping[str, Sequence[Fact]], choice: Choice) -> Iterator[Lane]:
+    """What a part of a history has nothing of."""
+    absent = [format_atom(name, ()) for name in choice.order if name not in facts]
+    if absent and choice.predicates is None and (choice.begin is not None or choice.end is not None):
+        yield Note(f"no {', '.join(absent)}")
 
 
 class Clock:
@@ -93,60 +124,49 @@ class Clock:
 class _Lanes:
     """The lanes of one predicate, whose facts come in the order of their begins."""
 
-    def __init__(self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, rows: int, tone: int) -> None:
+    def __init__(
+        self, predicate: str, facts: Sequence[Fact], schema: Schema, clock: Clock, choice: Choice, tone: Tone
+    ) -> None:
         self._predicate, self._facts, self._clock = predicate, facts, clock
-        self._schema, self._rows, self._tone = schema, rows, tone
+        self._schema, self._choice, self._rows, self._tone = schema, choice, choice.rows, tone
 
-    def lanes(self, thresholds: Mapping[Place, Sequence[Threshold]]) -> Iterator[Lane]:
-        """A scale where the last argument is a value that changes, else one lane a row; a note where there is nothing."""
+    def lanes(self, usage: Usage) -> Iterator[Lane]:
+        """Scales where an argument is a value that changes, else one lane a row; a note where there is nothing."""
         if not self._facts:
             yield Note(f"no {format_atom(self._predicate, ())}")
             return
-        position = self._value_position()
-        if position is None:
+        measures = Measures(self._predicate, self._facts, self._schema.predicates.get(self._predicate), usage)
+        if not measures.positions:
             yield from self._bars()
-        else:
-            yield from self._values(position, thresholds.get((self._predicate, position), ()))
+            return
+        tone = warm if self._predicate in usage.derived else cool
+        scales = list(measures.scales(self._rows))
+        keys = sorted({key for scale in scales for key in scale.lines}, key=name_of)
+        tones = {key: tone(i) for i, key in enumerate(keys)}
+        for scale in scales[: self._rows]:
+            yield from self._values(scale, tones)
+        if len(scales) > self._rows:
+            yield Note(f"and {len(scales) - self._rows:,} more measures of {self._predicate}")
 
-    def _value_position(self) -> int | None:
-        """Which argument is a value over time: the last, if it is a number in all rows, and changes in some."""
-        known = self._schema.predicates.get(self._predicate)
-        position = len(self._facts[0][0]) - 1
-        if position < 0 or not _may_be_value(known, position):
-            return None
-        seen: dict[Row, object] = {}
-        changes = False
-        for row, _, _ in self._facts:
-            value = row[position] if len(row) == position + 1 else ""
-            if isinstance(value, str):
-                return None
-            changes = changes or seen.setdefault(row[:position], value) != value
-        return position if changes else None
-
-    def _values(self, position: int, thresholds: Sequence[Threshold]) -> Iterator[Lane]:
-        samples: dict[Row, list[Sample]] = {}
-        for row, lo, hi in self._facts:
-            value = row[position]
-            if not isinstance(value, str):
-                sample = Sample(self._clock.begin(lo), self._clock.end(hi), float(value))
-                samples.setdefault(row[:position], []).append(sample)
-        keys = sorted(samples, key=_name)
+    def _values(self, scale: Scale, tones: Mapping[Row, Tone]) -> Iterator[Lane]:
+        keys = sorted(scale.lines, key=name_of)
         shown = keys[: min(self._rows, _MOST_LINES)]
-        series = [Series(_name(key), samples[key], i) for i, key in enumerate(shown)]
-        yield ValueLane(self._title(position), series, thresholds)
+        series = [Series(name_of(key), self._samples(scale, key), tones[key]) for key in shown]
+        yield ValueLane(scale.name, series, scale.thresholds)
         if len(keys) > len(shown):
             yield Note(f"and {len(keys) - len(shown):,} more lines of {self._predicate}")
 
-    def _title(self, position: int) -> str:
-        known = self._schema.predicates.get(self._predicate)
-        field = known.fields[position] if known is not None and position < len(known.fields) else ""
-        return f"{self._predicate}: {field}" if field else self._predicate
+    def _samples(self, scale: Scale, key: Row) -> list[Sample]:
+        return [
+            Sample(self._clock.begin(lo), self._clock.end(hi), float(value))
+            for row, lo, hi in scale.lines[key]
+            if not isinstance(value := row[scale.position], str)
+        ]
 
     def _bars(self) -> Iterator[Lane]:
         rows: dict[Row, list[Bar]] = {}
         for row, lo, hi in self._facts:
-            text = format_record((self._predicate, row, lo, hi), self._schema.timeline)
-            rows.setdefault(row, []).append(Bar(self._clock.begin(lo), self._clock.end(hi), text))
+            rows.setdefault(row, []).append(Bar(self._clock.begin(lo), self._clock.end(hi), self._text(row, lo, hi)))
         names = {row: format_atom(self._predicate, row) for row in rows}
         ordered = sorted(rows, key=names.__getitem__)
         lasting = [row for row in ordered if rows[row][0].begin == -math.inf and rows[row][0].end == math.inf]
@@ -158,13 +178,12 @@ class _Lanes:
         if lasting:
             yield Note("at all times: " + "  ".join(names[row] for row in lasting[: self._rows]) + self._others(lasting))
 
+    def _text(self, row: Row, lo: int, hi: int) -> str:
+        """The fact, as far as it lies in the picture, and on which sides it goes on."""
+        first, last = self._choice.first, self._choice.last
+        text = format_record((self._predicate, row, max(lo, first), min(hi, last)), self._schema.timeline)
+        beyond = [word for word, goes_on in (("before", lo < first), ("after", hi > last)) if goes_on]
+        return f"{text}, and {' and '.join(beyond)}" if beyond else text
+
     def _others(self, rows: Sequence[Row]) -> str:
         return f"  and {len(rows) - self._rows:,} more" if len(rows) > self._rows else ""
-
-
-def _may_be_value(known: PredicateSchema | None, position: int) -> bool:
-    return known is None or position >= len(known.types) or known.types[position] in ("number", "integer", "any")
-
-
-def _name(key: Row) -> str:
-    return ", ".join(map(format_constant, key))

@@ -10,7 +10,6 @@ from tidelog.operators.sld.comparisons.values import UNCOMPUTABLE, evaluate, hol
 from tidelog.plans.data.facts import Row, format_constant
 from tidelog.plans.data.intervals import Range, Ranges, covers, length, subtracted, united, within
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.language.printing import format_formula
 from tidelog.plans.tree.names import variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
@@ -36,7 +35,7 @@ from tidelog.runtime.why.evidence.matching import Matcher
 from tidelog.runtime.why.evidence.model import Model
 from tidelog.runtime.why.evidence.truth import TruthTeller, atom_of, place_of, row_of
 from tidelog.runtime.why.evidence.views import View, Views
-from tidelog.runtime.why.proofs.certificate import Writer, compact, value_text
+from tidelog.runtime.why.proofs.certificate import Writer
 from tidelog.runtime.why.proofs.support import Premise, Supporter
 
 MOST_VALUES = 20
@@ -145,8 +144,7 @@ class Misses:
         return self._teller.truth(formula, binding, lo, hi)
 
     def _whole(self, formula: Formula, binding: Binding, lo: int, hi: int) -> Miss:
-        text = format_formula(grounded(formula, binding))
-        return Miss(f"{text}@{self._writer.times(lo, hi)}", None, (2.0, 0.0), times=(lo, hi))
+        return Miss(self._writer.held(grounded(formula, binding), lo, hi), None, (2.0, 0.0), times=(lo, hi))
 
     # --- what there is ----------------------------------------------------------------------------------------------------
 
@@ -155,7 +153,7 @@ class Misses:
             place = place_of(atom.at, binding) if atom.at.variable.name in binding else None
             lo, hi = (lo, hi) if place is None else (place, place)
         wanted = grounded(replace(atom, at=None), binding)
-        fails = f"{compact(wanted)}@{self._writer.times(lo, hi)}"
+        fails = self._writer.held(wanted, lo, hi)
         found = min(self._candidates(atom, binding, lo, hi), key=lambda item: item[0], default=None)
         names = {term.name for term in atom.arguments if isinstance(term, Variable)}
         key = (atom.predicate, row_of(atom, binding), lo, hi) if names <= binding.keys() else None
@@ -184,7 +182,7 @@ class Misses:
                 yield (float(unlike), float(away)), row, nearest
 
     def _comparison(self, formula: Comparison, binding: Binding) -> Miss:
-        text = format_formula(grounded(formula, binding))
+        text = self._writer.formula(grounded(formula, binding))
         try:
             left, right = evaluate(formula.left, binding), evaluate(formula.right, binding)
         except (*UNCOMPUTABLE, KeyError):
@@ -198,7 +196,7 @@ class Misses:
 
     def _negation(self, formula: Negation, binding: Binding, lo: int, hi: int) -> Miss:
         """What is negated holds: what of it, and when."""
-        text = f"not {compact(grounded(formula.operand, binding))}@{self._writer.times(lo, hi)}"
+        text = f"not {self._writer.held(grounded(formula.operand, binding), lo, hi)}"
         inner = formula.operand
         for full in self._matcher.locals(inner, binding, lo, hi):
             held = self._held(inner, full, lo, hi)
@@ -215,7 +213,7 @@ class Misses:
                 found = self._model.nearest(premise.predicate, premise.row, premise.lo, premise.hi)
                 times = (premise.lo, premise.hi) if found is None else found
                 return self._writer.fact(premise.predicate, premise.row, *times), times
-        return f"{compact(grounded(inner, binding))}@{self._writer.times(lo, hi)}", (lo, hi)
+        return self._writer.held(grounded(inner, binding), lo, hi), (lo, hi)
 
     # --- operators --------------------------------------------------------------------------------------------------------
 
@@ -341,7 +339,7 @@ class Misses:
         wanted = limit.limit if limit is not None else binding.get(formula.result.name, told[0][0])
         off = [(_distance(value, wanted), number) for number, (value, _) in enumerate(told)]
         value, times = told[(min if anywhere or limit is None else max)(off)[1]]
-        text = f"{value_text(grounded(formula, binding))}@{self._writer.times(lo, hi)}"
+        text = f"{self._writer.valued(grounded(formula, binding))}@{self._writer.times(lo, hi)}"
         by = "" if isinstance(value, str) or isinstance(wanted, str) else f", off by {_difference(value, wanted)!r}"
         nearest = f"{format_constant(value)}@{self._writer.times(max(times[0], lo), min(times[1], hi))}{by}"
         return Miss(text, nearest, (0.0, _distance(value, wanted)), times=(lo, hi), nearest_times=times)

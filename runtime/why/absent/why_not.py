@@ -10,7 +10,7 @@ from tidelog.plans.data.facts import Record, Row, format_constant
 from tidelog.plans.data.intervals import Range, subtracted
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import MethodError
-from tidelog.plans.tree.syntax import Atom, Formula, Unary
+from tidelog.plans.tree.syntax import Unary
 from tidelog.runtime.why.absent.misses import Miss, Misses, first_time
 from tidelog.runtime.why.evidence.clauses import Clause, Clauses
 from tidelog.runtime.why.evidence.following import Failure, Follower
@@ -19,7 +19,7 @@ from tidelog.runtime.why.evidence.matching import Matcher, TooManyRows, unified
 from tidelog.runtime.why.evidence.model import Model, Unbounded
 from tidelog.runtime.why.evidence.truth import TruthTeller
 from tidelog.runtime.why.evidence.windows import Windows
-from tidelog.runtime.why.proofs.certificate import Certificate, Writer, compact, value_text
+from tidelog.runtime.why.proofs.certificate import Certificate, Writer
 from tidelog.runtime.why.proofs.picture import Lane, draw
 
 MOST_COMPARED = 20
@@ -114,7 +114,7 @@ def _shown(attempts: Sequence[Attempt], level: int) -> Iterator[str]:
     for each in attempts:
         named = [f"{name} = {format_constant(value)}" for name, value in sorted(each.binding.items()) if name[0] != "_"]
         yield f"{indent}by {each.by}{'  where ' + ', '.join(named) if named else ''}"
-        inside = "" if each.miss.fails.startswith(each.premise) else f"{each.premise}: "
+        inside = "" if each.miss.fails.startswith((each.premise, f"({each.premise})")) else f"{each.premise}: "
         where = "nowhere " if each.miss.anywhere else ""
         yield f"{indent}  fails {inside}{where}{each.miss.fails}"
         if each.miss.nearest:
@@ -211,8 +211,4 @@ class Refuter:
             gaps = subtracted([(lo, hi)], self._model.ranges(predicate, row, lo, hi, exact=False))
             if gaps:
                 below = tuple(self._attempts(predicate, row, self._first(gaps), depth - 1))
-        return Attempt(clause.text, binding, _text(grounded(premise, binding)), miss, below)
-
-
-def _text(premise: Formula) -> str:
-    return compact(premise) if isinstance(premise, Atom) else value_text(premise)
+        return Attempt(clause.text, binding, self._writer.valued(grounded(premise, binding)), miss, below)

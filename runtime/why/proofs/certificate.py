@@ -7,8 +7,9 @@ from typing import Any
 
 from tidelog.plans.data.facts import Row, format_constant
 from tidelog.plans.data.timeline import Timeline
+from tidelog.plans.explaining.wording import Wording
 from tidelog.plans.language.printing import format_formula, format_predicate, format_term
-from tidelog.plans.tree.syntax import Aggregate, Atom, Comparison, Conjunction, Constant, Formula
+from tidelog.plans.tree.syntax import Aggregate, Atom, Comparison, Conjunction, Constant, Formula, Negation, Unary
 from tidelog.runtime.why.proofs.proof import Proof
 from tidelog.runtime.why.proofs.support import Absence, Total
 
@@ -23,10 +24,13 @@ Certificate = dict[str, Any]
 
 
 class Writer:
-    """Writes the facts of one timeline as text that a program can hold."""
+    """Writes the facts of one timeline as text that a program can hold, and formulas, in the words of a program if told."""
 
-    def __init__(self, timeline: Timeline, at: Callable[[int, int], str] | None = None) -> None:
+    def __init__(
+        self, timeline: Timeline, at: Callable[[int, int], str] | None = None, wording: Wording | None = None
+    ) -> None:
         self._at = timeline.format_range if at is None else at
+        self._wording = Wording(()) if wording is None else wording
 
     def atom(self, predicate: str, row: Row) -> str:
         """A row as a fact has it, without its time."""
@@ -40,11 +44,11 @@ class Writer:
 
     def absence(self, absence: Absence) -> str:
         """What was absent, and when: `q(a,_)@[1,2]`."""
-        return f"{compact(absence.formula)}@{self._at(absence.lo, absence.hi)}"
+        return self.held(absence.formula, absence.lo, absence.hi)
 
     def total(self, total: Total) -> str:
         """The value of an aggregate, and when: `15 = avg(V) over temp(a, V) in [10]@[4,10]`."""
-        return f"{value_text(total.formula)}@{self._at(total.lo, total.hi)}"
+        return f"{self.valued(total.formula)}@{self._at(total.lo, total.hi)}"
 
     def proof(self, proof: Proof) -> str:
         """What a proof proves."""
@@ -52,19 +56,39 @@ class Writer:
             return self.total(proof.total)
         return self.fact(proof.predicate, proof.row, proof.lo, proof.hi)
 
+    def formula(self, formula: Formula) -> str:
+        """A formula, with values for its variables; an atom as a fact has it."""
+        worded = self._wording.of(formula)
+        if isinstance(worded, Negation) and _ends_in_words(worded.operand):
+            return f"not ({format_formula(worded.operand)})"
+        return _compact(worded) if isinstance(worded, Atom) else format_formula(worded)
+
+    def valued(self, formula: Formula) -> str:
+        """The same, with its value before an aggregate."""
+        return _value_text(self._wording.of(formula)) if isinstance(formula, Conjunction) else self.formula(formula)
+
+    def held(self, formula: Formula, lo: int, hi: int) -> str:
+        """A formula with its times; `for 5 min` in parentheses, so that these are not taken for others."""
+        text = self.formula(formula)
+        return f"{f'({text})' if _ends_in_words(self._wording.of(formula)) else text}@{self._at(lo, hi)}"
+
     def times(self, lo: int, hi: int) -> str:
         """A range alone."""
         return self._at(lo, hi)
 
 
-def compact(formula: Formula) -> str:
-    """A formula as text; an atom, of which arguments are values or wildcards, as a fact has it."""
-    if not isinstance(formula, Atom) or formula.at is not None or not formula.arguments:
-        return format_formula(formula)
-    return f"{format_predicate(formula.predicate)}({','.join(map(format_term, formula.arguments))})"
+def _ends_in_words(formula: Formula) -> bool:
+    return isinstance(formula, Unary) and bool(formula.word)
 
 
-def value_text(formula: Formula) -> str:
+def _compact(atom: Atom) -> str:
+    """An atom, of which arguments are values or wildcards, as a fact has it."""
+    if atom.at is not None or not atom.arguments:
+        return format_formula(atom)
+    return f"{format_predicate(atom.predicate)}({','.join(map(format_term, atom.arguments))})"
+
+
+def _value_text(formula: Formula) -> str:
     """An aggregate with its value before it, as a program could have it."""
     match formula:
         case Conjunction(parts=(Aggregate() as aggregate, Comparison(right=Constant() as value))):

@@ -15,6 +15,7 @@ from tidelog.plans.explaining.showing.timelines import FIRST_DATE
 from tidelog.plans.pictures.lanes import Bar, BarLane, Note, Tone
 from tidelog.plans.pictures.lanes import Lane as Drawn
 from tidelog.plans.pictures.lanes import Timeline as Picture
+from tidelog.plans.pictures.paint import cool, warm
 from tidelog.plans.pictures.timeline import draw as draw_timeline
 
 MOST_LANES = 60
@@ -23,7 +24,7 @@ MOST_LANES = 60
 Style = Literal["holds", "given", "absent", "fails", "near"]
 
 _WIDTH, _NAMES, _DEEPEST = 1100, 360.0, 12
-_TONES: dict[Style, Tone] = {"holds": 0, "given": 2, "absent": "muted", "fails": "alarm", "near": 4}
+_TONES: dict[Style, Tone] = {"holds": warm(0), "given": cool(0), "absent": "muted", "fails": "alarm", "near": cool(1)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "mermaid", "json", "svg"), default="text", help="how to show it (default text)"
     )
+    parser.add_argument("--all", action="store_true", help="with `--format svg`: all steps, however wide the picture is")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one stage of a program."""
+    if options.all and options.format != "svg":
+        raise SpecError("`--all` is for `--format svg`: only pictures are folded")
     if options.stage == "ltl":
         return _as_formula(options)
     if named_facts(options):
@@ -66,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         write_lines(describe_code(plan.steps))
         return DONE
     try:
-        shown = explain(plan, options.stage, options.format)
+        shown = explain(plan, options.stage, options.format, unfold=options.all)
     except ValueError as error:
         raise SpecError(str(error)) from error
     write_out(shown.rstrip("\n") + "\n")

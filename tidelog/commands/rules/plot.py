@@ -22,6 +22,7 @@ from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, show_diagnostics, write_out
 from tidelog.commands.progress import Progress
 from tidelog.commands.rules.plot_columns import OnlyByRowsError, Seen, plan_in_columns
+from tidelog.commands.rules.plot_window import needed_by_rows, needed_of
 from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
@@ -29,7 +30,7 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import DataError, ProgramError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.plans.explaining.showing.plots import PlotOptions, encoded_ends, in_shown_order, plot
+from tidelog.plans.explaining.showing.plots import PlotOptions, encoded_ends, plot
 from tidelog.plans.explaining.showing.timelines import MOST_ROWS
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.timeline import WIDTH
@@ -50,7 +51,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--end", metavar="T", help="when the picture ends (default: with the last fact)")
     parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
     parser.add_argument(
-        "--rows", type=positive, default=MOST_ROWS, metavar="N", help=f"rows of each predicate at most (default {MOST_ROWS})"
+        "--rows",
+        type=positive,
+        default=MOST_ROWS,
+        metavar="N",
+        help=f"rows, or scales, of each predicate at most (default {MOST_ROWS})",
     )
     parser.add_argument("--width", type=positive, default=WIDTH, metavar="N", help=f"pixels (default {WIDTH})")
     parser.add_argument(
@@ -76,7 +81,8 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         loader = load(plan, plan.timeline, specs, progress, is_strict=options.strict)
         done = Materialisation(refined(plan, loader.timeline), "seminaive", options.until, options.max_state)
-        done.load(loader.drain())
+        needed = needed_by_rows(options, specs, loader.timeline)
+        done.load(fact for fact in loader.drain() if needed.meets(*fact[2:]))
         go_on(done, progress)
         progress.clear()
     _write(options, lambda predicates, how: done.plot(predicates, **how), done.plan)
@@ -88,15 +94,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_in_columns(options: argparse.Namespace, plan: Plan, specs: Sequence[Spec]) -> int:
     """The same over many facts, of which only those become rows that the picture shows."""
+    _check_predicates(options, plan)
+    needed = needed_of(options, plan)
     with Progress() as progress:
         progress.expect(spec.path for spec in specs)
         seen = Seen(plan, options.max_state)
-        seen.read(specs, progress)
+        seen.read(specs, needed, progress)
 
     def draw(predicates: Sequence[str] | None, how: PlotOptions) -> Picture:
-        begin, end = encoded_ends(plan.schema, how)
-        names, records = seen.records(begin, end)
-        return plot(records, plan.schema, plan.program, predicates or in_shown_order(names, plan.program), **how)
+        return plot(seen.records(*encoded_ends(plan.schema, how)), plan.schema, plan.program, predicates, **how)
 
     _write(options, draw, plan)
     return DONE
@@ -129,13 +135,17 @@ def _answers(plan: Plan, facts: Sequence[Record], max_state: int) -> list[Record
     return session.pull_records()
 
 
+def _check_predicates(options: argparse.Namespace, plan: Plan | BatchPlan) -> None:
+    for name in options.predicates or ():
+        if name not in plan.schema.predicates:
+            raise SpecError(f"--predicate: the program has no `{name}`{suggest(name, plan.schema.predicates)}")
+
+
 def _write(
     options: argparse.Namespace, draw: Callable[[Sequence[str] | None, PlotOptions], Picture], plan: Plan | BatchPlan
 ) -> None:
     """Draw what the options ask for, and write it; SpecError where they make no picture."""
-    for name in options.predicates or ():
-        if name not in plan.schema.predicates:
-            raise SpecError(f"--predicate: the program has no `{name}`{suggest(name, plan.schema.predicates)}")
+    _check_predicates(options, plan)
     how = PlotOptions(
         begin=options.begin,
         end=options.end,
