@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tidelog.plans.asking.asked_thresholds import name_thresholds, reason_against
 from tidelog.plans.asking.time_strata import check_time_strata
+from tidelog.plans.calendars.ticks import TickCalendar
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
@@ -16,13 +17,17 @@ from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.reaching import reachable
-from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, CalendarDeclaration, Latest, Program, Rule
+from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
 from tidelog.plans.tree.traverse import subformulas
 from tidelog.plans.tree.walk import atoms, statements_of
 
 
 def questions_of(
-    program: Program, schema: Schema, delays: Mapping[str, int], depth: int | None = None
+    program: Program,
+    schema: Schema,
+    delays: Mapping[str, int],
+    calendars: Mapping[str, TickCalendar],
+    depth: int | None = None,
 ) -> tuple[tuple[Question, ...], tuple[Diagnostic, ...]]:
     """The questions of a checked program, and what keeps them from being answered.
 
@@ -33,12 +38,11 @@ def questions_of(
         return (), ()
     resolved = resolve_times(begin(program))
     names: set[str] = set()
-    found = tuple(_question(query, names, resolved, schema, delays, depth) for query in queries)
+    found = tuple(_question(query, names, resolved, schema, delays, calendars, depth) for query in queries)
     wrong: dict[tuple[str, Span], Diagnostic] = {}
     for question in found:
         for problem in (
             *_not_asked(question),
-            *_calendars_of(question, program),
             *(() if _counts(question) else check_time_strata(question)),
         ):
             wrong.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
@@ -46,7 +50,13 @@ def questions_of(
 
 
 def _question(
-    query: Atom, names: set[str], resolved: NormalProgram, schema: Schema, delays: Mapping[str, int], depth: int | None
+    query: Atom,
+    names: set[str],
+    resolved: NormalProgram,
+    schema: Schema,
+    delays: Mapping[str, int],
+    calendars: Mapping[str, TickCalendar],
+    depth: int | None,
 ) -> Question:
     rules = name_thresholds(_needed(query.predicate, resolved))
     read = {query.predicate, *(name for rule in rules for part in rule.body for name in predicates(part))}
@@ -54,7 +64,8 @@ def _question(
     name = query.predicate if query.predicate not in names else format_formula(query)
     names.add(name)
     own = {name: delay for name, delay in delays.items() if name in inputs}
-    return Question(name=name, query=query, rules=rules, inputs=inputs, delays=own, depth=depth)
+    told = {name: calendar for name, calendar in calendars.items() if name in read}
+    return Question(name=name, query=query, rules=rules, inputs=inputs, delays=own, depth=depth, calendars=told)
 
 
 def _held(question: Question) -> Iterator[Aggregate | Latest]:
@@ -78,17 +89,6 @@ def _not_asked(question: Question) -> Iterator[Diagnostic]:
             message = f"`ask` does not take `latest`: `{asked}` depends on one"
         help = "declare what you want as an `output`, and run it"
         yield Diagnostic("not-in-ask", message, part.span, help=help)
-
-
-def _calendars_of(question: Question, program: Program) -> Iterator[Diagnostic]:
-    """Calendars hold at infinitely many times, which are not unfolded."""
-    calendars = {item.predicate for item in statements_of(program, CalendarDeclaration) if not item.path}
-    for rule in question.rules:
-        for atom in atoms(*rule.body):
-            if atom.predicate in calendars:
-                message = f"`ask` does not take calendars: `{format_formula(question.query)}` depends on `{atom.predicate}`"
-                help = "declare what you want as an `output`, and run it; or ask for what holds without the calendar"
-                yield Diagnostic("not-in-ask", message, atom.span, help=help)
 
 
 def _needed(predicate: str, resolved: NormalProgram) -> tuple[Rule, ...]:

@@ -141,9 +141,11 @@ def _drawn_case(data: st.DataObject, shapes: Shapes, *, outputs: bool) -> Case:
     return case
 
 
-def case_of(program: Program, query: Atom, universe: Callable[[], list[Fact]], *, outputs: bool = False) -> Case:
-    """What a program is asked, if that can be, over a universe of facts."""
-    text = f"{format_program(program)}\n{format_statement(Ask(query))}\n"
+def case_of(
+    program: Program, query: Atom, universe: Callable[[], list[Fact]], *, outputs: bool = False, written: str = ""
+) -> Case:
+    """What a program is asked, if that can be, over a universe of facts; `written` is compiled in place of the program."""
+    text = f"{written or format_program(program)}\n{format_statement(Ask(query))}\n"
     try:
         plan = tidelog.compile(text, outputs=outputs)
         unfolding = unfold(plan.questions[0], plan.facts)
