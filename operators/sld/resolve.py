@@ -217,9 +217,21 @@ class Resolver:
 
     def _lasting(self, predicate: str, arguments: tuple[Argument, ...], first: Argument, width: int) -> Tasks:
         """A calendar from a time on, for so many time points: an interval of it that begins before and ends behind."""
+        begin, end = self._named(predicate, arguments) or self._interval(predicate, arguments)
+        return relate(begin, "<=", first), relate(end, ">=", shift(first, width))
+
+    def _interval(self, predicate: str, arguments: tuple[Argument, ...]) -> tuple[Argument, Argument]:
         begin, end = (self.bindings.new("_", is_time=True) for _ in range(2))
         self._premises.append(Premise(predicate, (*arguments, end), begin, is_given=True))
-        return relate(begin, "<=", first), relate(end, ">=", shift(first, width))
+        return begin, end
+
+    def _named(self, predicate: str, arguments: tuple[Argument, ...]) -> tuple[Argument, Argument] | None:
+        """The interval of this name that is asked for already, where there is no other one of that name."""
+        for premise in self._premises if self.rulebook.names_each(predicate) else ():
+            *own, end = premise.arguments
+            if premise.predicate == predicate and tuple(map(self.bindings.walk, own)) == arguments:
+                return premise.time, end
+        return None
 
     def _is_repeated(self, call: Call, rest: Goal, answer: tuple[Argument, ...]) -> bool:
         """Whether this was met before; where recursion is cut at a depth, another depth is another state."""

@@ -10,11 +10,12 @@ from tidelog.plans.asking.time_strata import check_time_strata
 from tidelog.plans.calendars.ticks import TickCalendar
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import Timeline
-from tidelog.plans.diagnostics.errors import Diagnostic, Span
+from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
@@ -41,10 +42,8 @@ def questions_of(
     found = tuple(_question(query, names, resolved, schema, delays, calendars, depth) for query in queries)
     wrong: dict[tuple[str, Span], Diagnostic] = {}
     for question in found:
-        for problem in (
-            *_not_asked(question),
-            *(() if _counts(question) else check_time_strata(question)),
-        ):
+        refused = [*_not_asked(question), *_machines_of(question)]
+        for problem in refused or check_time_strata(question):
             wrong.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
     return found, tuple(wrong.values())
 
@@ -75,10 +74,6 @@ def _held(question: Question) -> Iterator[Aggregate | Latest]:
                 yield part
 
 
-def _counts(question: Question) -> bool:
-    return any(True for _ in _held(question))
-
-
 def _not_asked(question: Question) -> Iterator[Diagnostic]:
     """What no hypothetical answer can be found for: it follows from all facts together, those that may still come too."""
     for part in _held(question):
@@ -89,6 +84,26 @@ def _not_asked(question: Question) -> Iterator[Diagnostic]:
             message = f"`ask` does not take `latest`: `{asked}` depends on one"
         help = "declare what you want as an `output`, and run it"
         yield Diagnostic("not-in-ask", message, part.span, help=help)
+
+
+def _machines_of(question: Question) -> Iterator[Diagnostic]:
+    """What a machine holds rests on the last assignment, however long ago, and on all that did not come since."""
+    assigning = [rule for rule in question.rules if rule.assigns in ("value", "none")]
+    assigned = {written_head(rule)[0].predicate: rule for rule in reversed(assigning)}
+    written = (rule for rule in question.rules if rule.assigns != "holds")
+    for atom in (question.query, *(atom for rule in written for atom in atoms(*rule.body))):
+        if atom.predicate in assigned:
+            name, asked = atom.predicate, format_formula(question.query)
+            what = "is" if atom is question.query else f"depends on `{name}`, which is"
+            message = (
+                f"`ask` does not follow assignments: `{asked}` {what} assigned by `:=`, and holds until the next assignment"
+            )
+            help = (
+                f"declare `{name}` as an `output`, and run it; or ask for what leads to an assignment, in a rule of its own"
+            )
+            notes = (Note(assigned[name].span, "assigned here"),)
+            yield Diagnostic("not-in-ask", message, atom.span, notes=notes, help=help)
+            return
 
 
 def _needed(predicate: str, resolved: NormalProgram) -> tuple[Rule, ...]:

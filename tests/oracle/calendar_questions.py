@@ -12,7 +12,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from oracle.calendar_programs import DECLARED, spells
-from oracle.grounding import atoms
+from oracle.grounding import atoms, unsafe_variables
 from oracle.hypothetical_programs import Shapes, ask_programs
 from oracle.lars import anchored_variables
 from tidelog.plans.language.printing import format_program
@@ -54,7 +54,8 @@ def _with_calendars(draw: st.DrawFn, rule: Rule) -> Rule:
         times = sorted(anchored_variables(rule.body))
         is_timed = any(atom.at is not None for part in (rule.head, *rule.body) for atom, _ in atoms(part))
         body.append(draw(_at(times[0])) if is_timed and times else draw(_beside()))
-    return replace(rule, body=tuple(body))
+    made = replace(rule, body=tuple(body))
+    return rule if unsafe_variables(made) else made
 
 
 @st.composite

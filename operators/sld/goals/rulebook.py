@@ -63,7 +63,7 @@ class Rulebook:
     def __init__(self, question: Question, facts: Iterable[Record]) -> None:
         rules = _simplified(question.rules)
         self.inputs = question.inputs
-        self._calendars = frozenset(question.calendars)
+        self._calendars = question.calendars
         self.tables: Mapping[str, FactTable] = tables_of(facts)
         self.derived = frozenset(name for rule in rules if (name := head_predicate(rule.head)) is not None)
         self.formulas: dict[str, Formula] = {}
@@ -92,6 +92,11 @@ class Rulebook:
     def is_calendar(self, predicate: str) -> bool:
         """Whether a calendar decides when it holds: by intervals, as far as anybody looks."""
         return predicate in self._calendars
+
+    def names_each(self, predicate: str) -> bool:
+        """Whether a calendar gives each of its intervals a name of its own."""
+        found = self._calendars.get(predicate)
+        return found is not None and found.calendar.is_named and bool(found.calendar.each) and not found.calendar.excepted
 
     def lasts(self, formula: Formula) -> bool:
         """Whether it is a calendar at the time at which it stands, so that one interval may do for many times."""
