@@ -227,9 +227,11 @@ class Resolver:
 
     def _named(self, predicate: str, arguments: tuple[Argument, ...]) -> tuple[Argument, Argument] | None:
         """The interval of this name that is asked for already, where there is no other one of that name."""
-        for premise in self._premises if self.rulebook.names_each(predicate) else ():
+        if not self.rulebook.names_each(predicate):
+            return None
+        for premise in (premise for premise in self._premises if premise.predicate == predicate):
             *own, end = premise.arguments
-            if premise.predicate == predicate and tuple(map(self.bindings.walk, own)) == arguments:
+            if tuple(map(self.bindings.walk, own)) == arguments:
                 return premise.time, end
         return None
 

@@ -15,7 +15,7 @@ from oracle.evaluate import GroundFact
 from oracle.machine_programs import events, machine_programs
 from oracle.machines import run_machines
 from oracle.programs import shuffled_within
-from tidelog import Materialisation, Session
+from tidelog import Materialisation, Session, compile
 from tidelog.plans.compiling.batch import compile_batch
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
@@ -166,7 +166,7 @@ def test_ask_takes_what_no_machine_is_behind() -> None:
     text = (
         "timeline integer. input start(m). output mode. mode(M) := on :- start(M). twice(M)@T :- start(M)@T, start(M)@T+1."
     )
-    session = Session(compile_program(parse(f"{text} ask twice(M)@T.")))
+    session = Session(compile(f"{text} ask twice(M)@T."))
     session.push("start", ["a"], time=1)
     session.push("start", ["a"], time=2)
     session.finish()
