@@ -14,16 +14,26 @@ from hypothesis import strategies as st
 from drawing import drawn
 from oracle.agreement import records_of
 from oracle.machine_programs import events, machine_programs
+from state.changing import Memory, half
 from state.test_changed_program import assert_it_goes_on
 from state.test_drawn_kills import Life, answers_of, hands, often
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.language.parser import parse
+from tidelog.runtime.network import clock
 from tidelog.runtime.ports.interfaces import EmitMode
 
 __all__ = ["often"]
 
+pytestmark = pytest.mark.usefixtures("soon_given_up")
+
 LIMIT = Fraction(40)
 """Up to here answers are compared: what is assigned last holds for ever."""
+
+
+@pytest.fixture
+def soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that never comes to rest is not followed far beyond the stream's end: each run follows it anew."""
+    monkeypatch.setattr(clock, "END_PASSES", 50)
 
 
 @pytest.mark.long
@@ -66,3 +76,19 @@ def _without_some(data: st.DataObject, lines: list[str]) -> Iterator[str]:
             continue
         assigned |= {machine} if machine else set()
         yield line
+
+
+def test_what_waits_in_a_machine_goes_on_behind_a_change() -> None:
+    """With another rule beside it, and its own written in another order; it was a KeyError."""
+    rules = ["m(K) := on :- e(K), not m(K, on).", "m(K) := off :- m(K, on) for 3."]
+    begin = "timeline integer. input e(k). output m, seen. "
+    was = compile_program(parse(begin + " ".join(rules) + " seen(K) :- m(K, off)."))
+    now = compile_program(parse(begin + " ".join(reversed(rules)) + " seen(K) :- m(K, on)."))
+    facts = [("e", ("a",), 1, 1), ("e", ("b",), 3, 3), ("e", ("a",), 9, 9)]
+    store, undisturbed = Memory(), Memory()
+    half(was, store, facts[:2], emit="final")
+    more, _ = half(now, store, facts, last=True, reload="drop", emit="final")
+    half(was, undisturbed, facts[:2], emit="final")
+    expected, _ = half(was, undisturbed, facts, last=True, emit="final")
+    assert [record for record in more if record[0] == "m"] == [record for record in expected if record[0] == "m"]
+    assert {record[1] for record in more if record[0] == "m"} == {("a", "on"), ("a", "off"), ("b", "on"), ("b", "off")}
