@@ -38,8 +38,8 @@ from tidelog.operators.sld.leaves.leaves import Absence, Leaf, close
 from tidelog.operators.sld.limits import Budget, is_long
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, ProgramError, Span
-from tidelog.plans.plan.preconditions import Argument, Premise, Slot
-from tidelog.plans.tree.syntax import Comparison, Constant, Variable
+from tidelog.plans.plan.preconditions import Argument, Premise, Slot, outside
+from tidelog.plans.tree.syntax import Atom, Comparison, Constant, Variable
 
 MAX_NESTING = 1_000
 """How often a recursion is unfolded within itself where no depth is given."""
@@ -149,7 +149,10 @@ class Resolver:
                 return self._lack(task)
 
     def _throughout(self, task: Throughout) -> Step:
-        """A formula at many times: by chains of what holds for long, or else at each of them."""
+        """A formula at many times: by an interval of a calendar, by chains of what holds for long, or at each of them."""
+        if isinstance(task.formula, Atom) and self.rulebook.lasts(task.formula):
+            predicate, arguments, first, *_ = call_of(task.formula, task.scope, task.first)
+            return self._lasting(predicate, arguments, first, task.width)
         if not task.width or task.scope.is_listed or task.scope.above is not None:
             return each(task)
         covers = covers_of(task.formula, self.rulebook)
@@ -178,6 +181,8 @@ class Resolver:
         """An absence is decided by the facts that are known, where the program gives all of them; otherwise it is a negated
         premise."""
         predicate, arguments = task.predicate, tuple(map(self.bindings.walk, task.arguments))
+        if self.rulebook.is_calendar(predicate):
+            return self._lasting(outside(predicate), arguments, task.time, task.width)
         if self.rulebook.is_given(predicate):
             row = tuple(term for term in arguments if not isinstance(term, Slot))
             table = self.rulebook.tables.get(predicate)
@@ -195,6 +200,8 @@ class Resolver:
             self._premises.append(Premise(predicate, task.arguments, _moment(task.time)))
             return ()
         walked = task._replace(arguments=tuple(map(self.bindings.walk, task.arguments)), time=self.bindings.walk(task.time))
+        if self.rulebook.is_calendar(predicate):
+            return self._lasting(predicate, walked.arguments, walked.time, 0)
         if predicate not in self.rulebook.clauses:
             return self._given(walked)
         above = task.above
@@ -207,6 +214,26 @@ class Resolver:
             return ()
         self._resolved_calls[bare] = None
         return self._resolved(walked, above)
+
+    def _lasting(self, predicate: str, arguments: tuple[Argument, ...], first: Argument, width: int) -> Tasks:
+        """A calendar from a time on, for so many time points: an interval of it that begins before and ends behind."""
+        begin, end = self._named(predicate, arguments) or self._interval(predicate, arguments)
+        return relate(begin, "<=", first), relate(end, ">=", shift(first, width))
+
+    def _interval(self, predicate: str, arguments: tuple[Argument, ...]) -> tuple[Argument, Argument]:
+        begin, end = (self.bindings.new("_", is_time=True) for _ in range(2))
+        self._premises.append(Premise(predicate, (*arguments, end), begin, is_given=True))
+        return begin, end
+
+    def _named(self, predicate: str, arguments: tuple[Argument, ...]) -> tuple[Argument, Argument] | None:
+        """The interval of this name that is asked for already, where there is no other one of that name."""
+        if not self.rulebook.names_each(predicate):
+            return None
+        for premise in (premise for premise in self._premises if premise.predicate == predicate):
+            *own, end = premise.arguments
+            if tuple(map(self.bindings.walk, own)) == arguments:
+                return premise.time, end
+        return None
 
     def _is_repeated(self, call: Call, rest: Goal, answer: tuple[Argument, ...]) -> bool:
         """Whether this was met before; where recursion is cut at a depth, another depth is another state."""

@@ -198,7 +198,7 @@ class _Sizer:
         if formula.operator.startswith("diamond"):
             inner = self.formula(formula.operand, known)
             return inner if self._is_open(low, high) else inner.times(number)
-        if self._is_absence(formula.operand):
+        if self._is_absence(formula.operand) or self._rulebook.lasts(formula.operand):
             return PREMISE
         covers = None if self._is_listed or number == 1 else covers_of(formula.operand, self._rulebook)
         found = None if covers is None else chains(covers, number)
@@ -227,7 +227,7 @@ class _Sizer:
         return size
 
     def _atom(self, atom: Atom, known: Known) -> Size:
-        if self._rulebook.is_stream(atom.predicate):
+        if self._rulebook.is_stream(atom.predicate) or self._rulebook.is_calendar(atom.predicate):
             return PREMISE
         key = _Key(atom.predicate, tuple(value_in(term, known) for term in atom.arguments), self._is_listed)
         size = self._sizes.get(key)
@@ -262,7 +262,7 @@ class _Sizer:
         """Whether its absence over a stretch is one premise."""
         if not isinstance(formula, Atom) or formula.at is not None or has_wildcard(formula):
             return False
-        return self._rulebook.is_stream(formula.predicate)
+        return self._rulebook.is_stream(formula.predicate) or self._rulebook.lasts(formula)
 
     def _window(self, window: Window, known: Known) -> Size:
         number = _count_in(window.window.size)

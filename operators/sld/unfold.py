@@ -130,7 +130,7 @@ class _Unfolder:
     def _require_answer(self, leaf: Leaf, columns: tuple[str, ...]) -> None:
         """ProgramError unless the answer takes an input, and its columns are bound."""
         name = self._question.query.predicate
-        if not leaf.premises:
+        if all(premise.is_given for premise in leaf.premises):
             message = f"`{name}` holds whatever comes" if not leaf.negated else f"`{name}` holds where nothing comes"
             help = "let the rule need an input fact: that is what an answer waits for"
             raise _refused("ask-always", f"{message}, so there is nothing to wait for", leaf.span, help)

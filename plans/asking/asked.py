@@ -7,22 +7,28 @@ from fractions import Fraction
 
 from tidelog.plans.asking.asked_thresholds import name_thresholds, reason_against
 from tidelog.plans.asking.time_strata import check_time_strata
+from tidelog.plans.calendars.ticks import TickCalendar
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import Timeline
-from tidelog.plans.diagnostics.errors import Diagnostic, Span
+from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.reaching import reachable
-from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, CalendarDeclaration, Latest, Program, Rule
+from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule
 from tidelog.plans.tree.traverse import subformulas
 from tidelog.plans.tree.walk import atoms, statements_of
 
 
 def questions_of(
-    program: Program, schema: Schema, delays: Mapping[str, int], depth: int | None = None
+    program: Program,
+    schema: Schema,
+    delays: Mapping[str, int],
+    calendars: Mapping[str, TickCalendar],
+    depth: int | None = None,
 ) -> tuple[tuple[Question, ...], tuple[Diagnostic, ...]]:
     """The questions of a checked program, and what keeps them from being answered.
 
@@ -33,20 +39,23 @@ def questions_of(
         return (), ()
     resolved = resolve_times(begin(program))
     names: set[str] = set()
-    found = tuple(_question(query, names, resolved, schema, delays, depth) for query in queries)
+    found = tuple(_question(query, names, resolved, schema, delays, calendars, depth) for query in queries)
     wrong: dict[tuple[str, Span], Diagnostic] = {}
     for question in found:
-        for problem in (
-            *_not_asked(question),
-            *_calendars_of(question, program),
-            *(() if _counts(question) else check_time_strata(question)),
-        ):
+        refused = [*_not_asked(question), *_machines_of(question)]
+        for problem in refused or check_time_strata(question):
             wrong.setdefault((problem.code, problem.span), problem)  # the same recursion is told once
     return found, tuple(wrong.values())
 
 
 def _question(
-    query: Atom, names: set[str], resolved: NormalProgram, schema: Schema, delays: Mapping[str, int], depth: int | None
+    query: Atom,
+    names: set[str],
+    resolved: NormalProgram,
+    schema: Schema,
+    delays: Mapping[str, int],
+    calendars: Mapping[str, TickCalendar],
+    depth: int | None,
 ) -> Question:
     rules = name_thresholds(_needed(query.predicate, resolved))
     read = {query.predicate, *(name for rule in rules for part in rule.body for name in predicates(part))}
@@ -54,7 +63,8 @@ def _question(
     name = query.predicate if query.predicate not in names else format_formula(query)
     names.add(name)
     own = {name: delay for name, delay in delays.items() if name in inputs}
-    return Question(name=name, query=query, rules=rules, inputs=inputs, delays=own, depth=depth)
+    told = {name: calendar for name, calendar in calendars.items() if name in read}
+    return Question(name=name, query=query, rules=rules, inputs=inputs, delays=own, depth=depth, calendars=told)
 
 
 def _held(question: Question) -> Iterator[Aggregate | Latest]:
@@ -62,10 +72,6 @@ def _held(question: Question) -> Iterator[Aggregate | Latest]:
         for part in (each for formula in rule.body for each in subformulas(formula)):
             if isinstance(part, Aggregate | Latest):
                 yield part
-
-
-def _counts(question: Question) -> bool:
-    return any(True for _ in _held(question))
 
 
 def _not_asked(question: Question) -> Iterator[Diagnostic]:
@@ -80,15 +86,24 @@ def _not_asked(question: Question) -> Iterator[Diagnostic]:
         yield Diagnostic("not-in-ask", message, part.span, help=help)
 
 
-def _calendars_of(question: Question, program: Program) -> Iterator[Diagnostic]:
-    """Calendars hold at infinitely many times, which are not unfolded."""
-    calendars = {item.predicate for item in statements_of(program, CalendarDeclaration) if not item.path}
-    for rule in question.rules:
-        for atom in atoms(*rule.body):
-            if atom.predicate in calendars:
-                message = f"`ask` does not take calendars: `{format_formula(question.query)}` depends on `{atom.predicate}`"
-                help = "declare what you want as an `output`, and run it; or ask for what holds without the calendar"
-                yield Diagnostic("not-in-ask", message, atom.span, help=help)
+def _machines_of(question: Question) -> Iterator[Diagnostic]:
+    """What a machine holds rests on the last assignment, however long ago, and on all that did not come since."""
+    assigning = [rule for rule in question.rules if rule.assigns in ("value", "none")]
+    assigned = {written_head(rule)[0].predicate: rule for rule in reversed(assigning)}
+    written = (rule for rule in question.rules if rule.assigns != "holds")
+    for atom in (question.query, *(atom for rule in written for atom in atoms(*rule.body))):
+        if atom.predicate in assigned:
+            name, asked = atom.predicate, format_formula(question.query)
+            what = "is" if atom is question.query else f"depends on `{name}`, which is"
+            message = (
+                f"`ask` does not follow assignments: `{asked}` {what} assigned by `:=`, and holds until the next assignment"
+            )
+            help = (
+                f"declare `{name}` as an `output`, and run it; or ask for what leads to an assignment, in a rule of its own"
+            )
+            notes = (Note(assigned[name].span, "assigned here"),)
+            yield Diagnostic("not-in-ask", message, atom.span, notes=notes, help=help)
+            return
 
 
 def _needed(predicate: str, resolved: NormalProgram) -> tuple[Rule, ...]:

@@ -47,6 +47,8 @@ def name_thresholds(rules: Sequence[Rule]) -> tuple[Rule, ...]:
 
 def reason_against(part: Aggregate) -> str:
     """Why no facts are named for an aggregate."""
+    if isinstance(part.window, Period):
+        return f"`per {part.window.name}` tells what it was once the period has ended"
     if part.threshold is None:
         return f"`{part.function}` is no threshold that more facts can only reach"
     if part.function not in ("count", "distinct", "max", "min"):

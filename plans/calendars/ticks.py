@@ -12,6 +12,10 @@ from tidelog.plans.calendars.calendar import LOOKED_AHEAD, Calendar, Spell
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 
+MONTH = 31 * 24 * 60 * 60
+YEAR = 366 * 24 * 60 * 60
+"""In seconds; so much a rule sees of a calendar that looks back, or ahead, without end."""
+
 Range = tuple[Row, int, int]
 """A row, that is the name of the spell or nothing, and its encoded range."""
 
@@ -27,7 +31,16 @@ class TickCalendar:
     @property
     def longest(self) -> int:
         """No range is longer."""
-        return self._encoded(self.calendar.longest) + self.scale
+        return self.ticks(self.calendar.longest) + self.scale
+
+    @property
+    def year(self) -> int:
+        """A year, encoded."""
+        return self.ticks(YEAR)
+
+    def ticks(self, seconds: int) -> int:
+        """So many seconds, encoded."""
+        return self._encoded(seconds)
 
     def ranges(self, low: int, high: int) -> list[Range]:
         """The ranges that begin at `low … high`, in order."""

@@ -124,7 +124,8 @@ class Compiler:
         """The plan for streams; ProgramError with every independent reason if there is none."""
         self._add_steps()
         delays = delays_of(self.normal, self.timeline)
-        questions, wrong = questions_of(self.program, self.schema, delays, self.depth)
+        told = {name: on_timeline(item, self.timeline) for name, item in self.calendars.items() if not item.is_listed}
+        questions, wrong = questions_of(self.program, self.schema, delays, told, self.depth)
         self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)

@@ -27,18 +27,26 @@ Argument = Slot | str | int | float
 class Premise:
     """A fact that must come, or must not: of an input predicate, or, if it must not, of an auxiliary query of this name.
 
-    With a `width` it must not come at any of so many time points behind `time`, nor at that.
+    With a `width` it must not come at any of so many time points behind `time`, nor at that. One that `is_given` waits for
+    nothing: it is an interval of a calendar, from `time` up to the last of its arguments, or one `outside` of a calendar.
     """
 
     predicate: str
     arguments: tuple[Argument, ...]
     time: Slot | int
     width: int = 0
+    is_given: bool = False
+
+
+def outside(calendar: str) -> str:
+    """What an interval in which a calendar does not hold is one of; no predicate is called so."""
+    return f"not {calendar}"
 
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """⟨θ, M ∪ F⟩: the answer holds if all premises come, none of `negated` does, and the comparisons hold.
+    """⟨θ, M ∪ F⟩: the answer holds if all premises come, none of `negated` does, and the comparisons hold for intervals of
+    calendars, which are `given`.
 
     `answer` gives the query's columns in terms of the variables. `variables` are their names, each different; the
     comparisons name them, and `start`. No two premises ever stand for the same fact: where they could, there is a
@@ -50,6 +58,7 @@ class Precondition:
     negated: tuple[Premise, ...]
     comparisons: tuple[Comparison, ...]
     variables: tuple[str, ...]
+    given: tuple[Premise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

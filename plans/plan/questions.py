@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
+from tidelog.plans.calendars.ticks import TickCalendar
 from tidelog.plans.data.facts import format_constant, format_predicate
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.language.printing import format_formula
@@ -26,7 +27,8 @@ class Question:
     """An `ask`: what is asked, and all that its unfolding needs; times are in ticks of an integer timeline.
 
     `rules` are those that the query depends on, `inputs` the predicates that streams bring, `delays` how late their facts
-    may come. With `depth` a recursion is unfolded so often and no further: what lies deeper is not seen.
+    may come, `calendars` those that they read. With `depth` a recursion is unfolded so often and no further: what lies
+    deeper is not seen.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Question:
     inputs: frozenset[str]
     delays: Mapping[str, int] = field(default_factory=dict)
     depth: int | None = None
+    calendars: Mapping[str, TickCalendar] = field(default_factory=dict)
 
     @property
     def time(self) -> str:

@@ -15,6 +15,7 @@ from tidelog.plans.analysis.physical.identity import Identity, bridges_less, por
 from tidelog.plans.analysis.physical.prospects import STRANGERS
 from tidelog.plans.plan.plan import Loop, Plan, UnionShape
 from tidelog.runtime.network.arranging import unshared
+from tidelog.runtime.network.deploy import build_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,33 @@ class Mixture:
         state = stored[of or 0]
         reached = dict(zip(before.entries, state["reached"], strict=True))
         entries = [(self.steps[name], self._ports(name)[port]) for name, port in loop.entries]
-        opened = state["open"] and self._open_loop(loop, before, state["open"], [before.entries.index(e) for e in entries])
-        return {**state, "reached": [reached[entry] for entry in entries], "open": opened}
+        state = {**state, "reached": [reached[entry] for entry in entries]}
+        if loop.order:
+            return {**state, **self._clock(loop, before, state)}
+        places = [before.entries.index(entry) for entry in entries]
+        opened = state["open"] and self._open_loop(loop.members, before.members, state["open"], places)
+        return {**state, "open": opened}
 
-    def _open_loop(self, loop: Loop, before: Loop, stored: dict[str, Any], ports: Sequence[int]) -> dict[str, Any]:
+    def _clock(self, loop: Loop, before: Loop, stored: dict[str, Any]) -> dict[str, Any]:
+        """What waits inside a loop that goes through time, whose parts, members and ports may have another order now."""
+        was = [_ports_of(self.before, members) for members in before.order]
+        grouped = [number for number, members in enumerate(before.order) if _is_group(self.before, members)]
+        inboxes, groups = [], []
+        for members in loop.order:
+            number = next(i for i, others in enumerate(before.order) if self.steps[members[0]] in others)
+            own = _ports_of(self.now, members)
+            ports = [was[number][self.steps[name], self._ports(name)[port]] for name, port in own]
+            inboxes.append([[ports.index(port), *rest] for port, *rest in stored["inboxes"][number]])
+            if number in grouped:
+                state = stored["groups"][grouped.index(number)]
+                groups.append(self._open_loop(members, before.order[number], state, ports))
+        return {"inboxes": inboxes, "groups": groups}
+
+    def _open_loop(
+        self, members: Sequence[str], before: Sequence[str], stored: dict[str, Any], ports: Sequence[int]
+    ) -> dict[str, Any]:
         """What takes notices for a loop, whose members and ports may have another order now."""
-        number = {before.members.index(self.steps[name]): i for i, name in enumerate(loop.members)}
+        number = {before.index(self.steps[name]): i for i, name in enumerate(members)}
 
         def renamed(row: Sequence[Any]) -> list[Any]:
             return [number[row[0]], *row[1:]]
@@ -152,3 +174,16 @@ class Mixture:
             return stored
         begun = {name: found[part][name] for name, found in blank.items() if name in told}
         return told | begun | {name: state for name, state in stored.items() if name in outputs}
+
+
+def _is_group(plan: Plan, members: Sequence[str]) -> bool:
+    """Whether steps of a clocked loop are one operator, as they feed each other at one time."""
+    return build_group(plan, members, None) is not None
+
+
+def _ports_of(plan: Plan, members: Sequence[str]) -> dict[tuple[str, int], int]:
+    """The ports of a part of a clocked loop, in order."""
+    group = build_group(plan, members, None)
+    if group is not None:
+        return dict(sorted(group.ports.items(), key=lambda item: item[1]))
+    return {(members[0], port): port for port in range(len(plan.step(members[0]).inputs))}

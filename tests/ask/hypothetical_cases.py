@@ -141,9 +141,11 @@ def _drawn_case(data: st.DataObject, shapes: Shapes, *, outputs: bool) -> Case:
     return case
 
 
-def case_of(program: Program, query: Atom, universe: Callable[[], list[Fact]], *, outputs: bool = False) -> Case:
-    """What a program is asked, if that can be, over a universe of facts."""
-    text = f"{format_program(program)}\n{format_statement(Ask(query))}\n"
+def case_of(
+    program: Program, query: Atom, universe: Callable[[], list[Fact]], *, outputs: bool = False, written: str = ""
+) -> Case:
+    """What a program is asked, if that can be, over a universe of facts; `written` is compiled in place of the program."""
+    text = f"{written or format_program(program)}\n{format_statement(Ask(query))}\n"
     try:
         plan = tidelog.compile(text, outputs=outputs)
         unfolding = unfold(plan.questions[0], plan.facts)
@@ -264,6 +266,10 @@ def instances(case: Case, triple: Triple, known: Collection[Fact], watermark: in
     of_values, of_times = ([name for name, is_time in names.items() if is_time == wanted] for wanted in (False, True))
     bounds = {each.right.value for each in triple.where if isinstance(each.right, Constant)}
     behind = {bound + k for bound in bounds if isinstance(bound, int) for k in range(3)}
+    added = {
+        x.value for c in triple.where if isinstance(c.right, Arithmetic) for x in c.right.operands if isinstance(x, Constant)
+    }
+    behind |= {watermark + k - less for less in (0, *added) if isinstance(less, int) for k in range(1, 4)}  # `T = X`
     last = max([watermark, *(time for *_, time in known)])  # behind it nothing that is known makes a hypothesis needless
     times = sorted({*range(watermark - 3, last + 9), *behind})  # a variable may stand beside an offset
     constants = {value for fact in case.everything for value in fact[1]}

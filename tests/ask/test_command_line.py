@@ -272,3 +272,17 @@ def test_a_warning_in_a_group_tells_what_is_left_now_and_no_state_twice(folder: 
         (2, "possible", ["r@4"]),
         (2, "rejected", []),
     ]
+
+
+def test_in_words_the_bounds_of_an_open_time_are_dates(folder: Path) -> None:
+    """As all other times are, with `--iso`."""
+    (folder / "met.tide").write_text(
+        "timeline integer, unit 1 h. input motion(x). input guard(x).\n"
+        "met(R) :- motion(R), diamondplus[1,9] guard(R).\nask met(R)@T.\n"
+    )
+    options = ("--in", "facts+-", "--out", "text+-", "--iso", "--status", "possible")
+    done = run(folder, "ask", "met.tide", *options, given="motion(hall)@2026-11-23T15:00:00Z\n")
+    assert done.stdout.splitlines() == [
+        "possible: met(hall) at 15:00:00, if guard(hall) at T2 with T2 >= 16:00:00 and T2 <= 2026-11-24T00:00:00Z; "
+        "decided by 2026-11-24T00:00:00Z"
+    ]

@@ -25,7 +25,6 @@ UNIT = "timeline integer, unit 1 s. input p(x, v). "
         (UNIT + "q(X, N) :- N = count() over p(X, _) per dya by X.", "unknown-calendar", "`day`"),
         (UNIT + 'calendar c = mon. q(N) :- N = count() over p(_, _) per c zone "UTC".', "calendar-zone", "take `zone` away"),
         (UNIT + "calendar c = mon. q(X) :- p(X, _), c(X).", "arity-mismatch", "same number"),
-        (UNIT + "calendar c = mon. q(X) :- p(X, _), c. ask q(X)@T.", "not-in-ask", "`output`"),
         (UNIT + "c(X, N) :- N = count() over q(X) per day by X. q(X) :- p(X, _), not diamondminus[1,5] c(X, _).", "", ""),
         ("calendar c = mon 8:00-25:00.", "syntax", "from 00:00 to 24:00"),
         ("calendar c = 2026-02-30.", "syntax", ""),

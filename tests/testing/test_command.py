@@ -343,3 +343,28 @@ def test_what_can_be_updated_is(capfd: pytest.CaptureFixture[str]) -> None:
     shown = capfd.readouterr().out
     assert "error   a.toml: a" in shown
     assert "updated a.toml: b" in shown
+
+
+MACHINE = """timeline integer.
+input start(m). input stop(m).
+mode(M) := on :- start(M).
+mode(M) := none :- stop(M), mode(M, on).
+mode(M) := idle :- mode(M, on) for 5.
+output mode.
+"""
+STARTS = 'facts = """\nstart(a)@1\nstart(b)@3\nstop(a)@4\n"""\n'
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        'emit = "final"\nexpect = ["mode(a,on)@[2,4]", "mode(b,on)@[4,9]", "mode(b,idle)@[10,inf)"]',
+        'at."4" = ["mode(a,on)", "mode(b,on)"]\nat."5" = "mode(b,on)"\nat."10" = "mode(b,idle)"',
+        'emit = "changes"\nat."4" = ["mode(a,on)", "mode(b,on)"]\nat."12" = "mode(b,idle)"',
+    ],
+)
+def test_machines_are_tested(expected: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """What is assigned holds in tests as it does in runs, also at moments at which nothing comes."""
+    Path("machine.tide").write_text(MACHINE)
+    shown = main(["test", write("a.toml", STARTS + expected, program="machine.tide")]), capfd.readouterr()
+    assert shown == (0, ("1 test passed\n", ""))

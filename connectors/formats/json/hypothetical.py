@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 
+from tidelog.connectors.formats.conditions import dated_conditions
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.data.facts import Schema
-from tidelog.plans.language.printing import format_formula
 from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer, Open
 from tidelog.plans.plan.stretches import in_stretches
-from tidelog.plans.tree.syntax import Comparison, Constant, Value, Variable
+from tidelog.plans.tree.syntax import Value
 
 
 class HypotheticalEncoder:
@@ -39,7 +37,7 @@ class HypotheticalEncoder:
             "at": self._time(answer.at),
         }
         if answer.where:
-            fields["where"] = [format_formula(condition) for condition in self._conditions(answer)]
+            fields["where"] = self._conditions(answer)
         if not answer.is_final:
             fields["deadline"] = self._time(answer.deadline)
         if answer.group:
@@ -57,19 +55,11 @@ class HypotheticalEncoder:
     def _end(self, time: int | Open) -> str:
         return self._times.point(time) if isinstance(time, int) else str(time)
 
-    def _conditions(self, answer: HypotheticalAnswer) -> list[Comparison]:
+    def _conditions(self, answer: HypotheticalAnswer) -> list[str]:
         """The conditions on what is open; times that they name are written as all others are."""
         if self._times.is_plain:
-            return list(answer.where)
-        ends = [item.time for item in answer.hypotheses if isinstance(item.time, Open)]
-        times = {*(time.name for time in ends), self._time_columns[answer.query]}
-        return [self._dated(condition, times) for condition in answer.where]
-
-    def _dated(self, condition: Comparison, times: set[str]) -> Comparison:
-        match condition:
-            case Comparison(_, Variable(name), Constant(int(time))) if name in times:
-                return replace(condition, right=Variable(self._times.point(time)))
-        return condition
+            return list(answer.conditions)
+        return [*dated_conditions(answer, self._time_columns[answer.query], self._times.point)]
 
     def _time(self, time: Value | None) -> Value | None:
         """A time as JSON: a number, unless it is a date."""

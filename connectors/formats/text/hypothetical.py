@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tidelog.connectors.formats.conditions import dated_conditions
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.data.facts import Schema, format_constant
 from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer, Open
@@ -40,10 +41,15 @@ class HypotheticalSentences:
             return f", by {self._list(answer.evidence, at)}"
         if answer.status == "rejected":
             return "" if answer.failed is None else f", as {self._failed(answer.failed, at)}"
-        with_what = f" with {' and '.join(answer.conditions)}" if answer.where else ""
+        with_what = f" with {' and '.join(self._conditions(answer))}" if answer.where else ""
         lost = "" if answer.failed is None else f"; {self._failed(answer.failed, at)}"
         end = "open without an end" if answer.deadline is None else f"decided by {self._time(answer.deadline, at)}"
         return f", if {self._list(answer.hypotheses, at)}{with_what}; {end}{lost}"
+
+    def _conditions(self, answer: HypotheticalAnswer) -> Iterable[str]:
+        if self._times.is_plain:
+            return answer.conditions
+        return dated_conditions(answer, self._time_columns[answer.query], lambda time: self._time(time, answer.at))
 
     def _list(self, literals: Iterable[GroundLiteral], at: int | None) -> str:
         """`p(a) at 1 and 2, not q(a) from 3 to 9`."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from tidelog.operators.ask.premises.partials import Answer, Columns
 from tidelog.operators.ask.premises.patterns import Pattern
 from tidelog.operators.ask.premises.rivals import find_rivals
+from tidelog.operators.ask.premises.spells import Spells
 from tidelog.plans.plan.preconditions import UnfoldedQuery
 from tidelog.plans.plan.questions import Question
 
@@ -19,11 +20,16 @@ class Query:
     """
 
     def __init__(
-        self, source: UnfoldedQuery, name: str, question: Question, asked: Mapping[str, tuple[UnfoldedQuery, int]]
+        self,
+        source: UnfoldedQuery,
+        name: str,
+        question: Question,
+        asked: Mapping[str, tuple[UnfoldedQuery, int]],
+        calendars: Mapping[str, Spells],
     ) -> None:
         self.name = name
         self.is_main = not name
-        self.patterns = [Pattern(name, i, item, question, asked) for i, item in enumerate(source.preconditions)]
+        self.patterns = [Pattern(name, i, item, question, asked, calendars) for i, item in enumerate(source.preconditions)]
         self.answers: dict[Columns, Answer] = {}
         self._open: dict[tuple[int, ...], int] = {}  # how many answers there are with these columns open
         find_rivals(self.patterns)

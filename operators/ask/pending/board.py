@@ -24,6 +24,7 @@ from tidelog.operators.ask.premises.awaited import Awaited, Binding
 from tidelog.operators.ask.premises.partials import Answer, Columns, Partial, Thread
 from tidelog.operators.ask.premises.patterns import MOST_TIMES, Pattern
 from tidelog.operators.ask.premises.runs import goes_on
+from tidelog.operators.ask.premises.spells import Spells
 from tidelog.operators.ask.supports.covering import facts_of
 from tidelog.operators.stores.room import UNBOUNDED, NoRoomError
 from tidelog.plans.data.facts import Row
@@ -66,7 +67,8 @@ class Board:
         far, kept = horizons(question, unfolding), retentions(question, unfolding)
         sources = queries_of(unfolding)
         asked = {name: (query, far[name]) for name, query in unfolding.auxiliary.items()}
-        self.queries = {name: Query(query, name, question, asked) for name, query in sources.items()}
+        calendars = {name: Spells(calendar) for name, calendar in question.calendars.items()}
+        self.queries = {name: Query(query, name, question, asked, calendars) for name, query in sources.items()}
         self.spans = {name: max(far[name], kept[name]) for name in sources}
         mark_cases(self.queries)
         self.known = Outlook(self.queries)
@@ -102,14 +104,13 @@ class Board:
 
     def take(self, predicate: str, row: Row, times: Iterable[int]) -> None:
         """A fact has come, at all of these time points."""
-        made: list[Partial | None] = []
+        made: list[Partial] = []
         for time in times:
             made += self._take_point(predicate, row, time)
         for new in made:  # only now: what they negate may be among them
-            if new is not None:
-                self._decide_absences(new)
+            self._decide_absences(new)
 
-    def _take_point(self, predicate: str, row: Row, time: int) -> list[Partial | None]:
+    def _take_point(self, predicate: str, row: Row, time: int) -> list[Partial]:
         is_new, is_first = self.known.arrived.add(predicate, row, time)
         if not is_new:
             return []
@@ -118,7 +119,7 @@ class Board:
             self._forget_at(predicate, time)
         for answer in self._dormant.woken_by(predicate, row, time):
             self.change(answer)
-        made: list[Partial | None] = []
+        made: list[Partial] = []
         for partial, i in self._concerned(predicate, row, time):
             if not partial.alive:
                 continue
@@ -130,11 +131,11 @@ class Board:
             if i < 0:
                 self._refute(partial, partial.pattern.negated[-1 - i], time)
             else:
-                made.append(self._advance(partial, i, row, time))
+                made += self._advance(partial, i, row, time)
         for pattern, i in self._relevant.started_by(predicate, row, time - self.known.watermark):
             binding: Binding = [None] * len(pattern.names)
             if pattern.premises[i].unify(row, time, binding):
-                made.append(self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated))
+                made += self._add(pattern, binding, pattern.all & ~(1 << i), pattern.all_negated)
         return made
 
     def _refute(self, partial: Partial, absent: Awaited, time: int) -> None:
@@ -155,8 +156,8 @@ class Board:
         """Keep the facts of a time point until all that asks for them has been reviewed."""
         self.look_at(time + self._kept[predicate] + 1, Forgetting(predicate, time))
 
-    def _advance(self, partial: Partial, i: int, row: Row, time: int) -> Partial | None:
-        """What a partial answer waits for has come: it needs one less; where the fact gives it values, a new one does."""
+    def _advance(self, partial: Partial, i: int, row: Row, time: int) -> list[Partial]:
+        """What a partial answer waits for has come: it needs one less; where the fact gives it values, new ones do."""
         pattern, item = partial.pattern, partial.pattern.premises[i]
         if item.is_ground(partial.binding):
             partial.missing &= ~(1 << i)
@@ -164,19 +165,26 @@ class Board:
             self._enter_thread(partial)
             if not self._only_goes_on(partial):
                 self.change(partial.answer, partial)
-            return None
+            return []
         binding = list(partial.binding)
         if not item.unify(row, time, binding):
-            return None
+            return []
         if item.time is not None and partial.binding[item.time] is None:
             self._schedule(partial)  # for itself this time is none any more
         return self._add(pattern, binding, partial.missing & ~(1 << i), partial.pending, partial)
 
     def _add(
         self, pattern: Pattern, binding: Binding, missing: int, pending: int, parent: Partial | None = None
+    ) -> list[Partial]:
+        """New partial answers, for each choice of intervals of calendars that the values leave."""
+        found = (self._enter(pattern, fit, missing, pending, parent) for fit in pattern.fits(binding, self.known.start))
+        return [made for made in found if made is not None]
+
+    def _enter(
+        self, pattern: Pattern, binding: Binding, missing: int, pending: int, parent: Partial | None
     ) -> Partial | None:
         """A new partial answer, unless it cannot be one, or another one stands for it; its absences are not decided yet."""
-        if not pattern.settle(binding, self.known.start) or not self.known.is_viable(pattern, binding, missing):
+        if not self.known.is_viable(pattern, binding, missing):
             return None
         query, columns = self.queries[pattern.query], pattern.row(binding)
         answer = query.answers.get(columns) or Answer(pattern.query, columns)
@@ -310,8 +318,7 @@ class Board:
         self._nested += 1
         for pattern in query.patterns:
             binding = None if pattern.premises else pattern.binding_of(answer.columns)
-            new = None if binding is None else self._add(pattern, binding, 0, pattern.all_negated)
-            if new is not None:
+            for new in () if binding is None else self._add(pattern, binding, 0, pattern.all_negated):
                 self._decide_absences(new)
         self._nested -= 1
 

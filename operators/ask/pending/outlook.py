@@ -113,10 +113,9 @@ class Outlook:
             if found >= NEVER or (pattern.last < NEVER and answer.time + pattern.last <= found):
                 break  # neither this one nor those behind it are decided later
             binding = pattern.binding_of(answer.columns) if pattern.premises else None
-            if binding is None or not pattern.settle(binding, self.start):
-                continue
-            if self._open_until(pattern, binding)[0] is not None:
-                found = max(found, Partial(pattern, binding, pattern.all, pattern.all_negated, answer).last_deadline())
+            for fit in () if binding is None else pattern.fits(binding, self.start):
+                if self._open_until(pattern, fit)[0] is not None:
+                    found = max(found, Partial(pattern, fit, pattern.all, pattern.all_negated, answer).last_deadline())
         return max([found, *(partial.last_deadline() for partial in self.general(answer))])
 
     def general(self, answer: Answer, concerns: Callable[[Partial], bool] | None = None) -> Iterator[Partial]:
@@ -125,21 +124,19 @@ class Outlook:
             for partial in general.supports if concerns is None else filter(concerns, general.supports):
                 pattern = partial.pattern
                 binding = pattern.binding_of(answer.columns, partial.binding)
-                if binding is None or not pattern.settle(binding, self.start):
-                    continue
-                if self.is_viable(pattern, binding, partial.missing):
-                    yield Partial(pattern, binding, partial.missing, partial.pending, general)
+                for fit in () if binding is None else pattern.fits(binding, self.start):
+                    if self.is_viable(pattern, fit, partial.missing):
+                        yield Partial(pattern, fit, partial.missing, partial.pending, general)
 
     def unsupported(self, answer: Answer) -> Iterator[Support]:
         """What could make it an answer with nothing having come, where that needs less than one of its supports."""
         for pattern in dict.fromkeys(rival for partial in answer.supports for rival in partial.pattern.rivals):
             binding = pattern.binding_of(answer.columns)
-            if binding is None or not pattern.settle(binding, self.start):
-                continue
-            if tuple(pattern.row(binding)) == answer.columns:  # and not only for some values of what is open in it
-                found = self._without_evidence(pattern, binding, answer)
-                if found is not None:
-                    yield found
+            for fit in () if binding is None else pattern.fits(binding, self.start):
+                if tuple(pattern.row(fit)) == answer.columns:  # and not only for some values of what is open in it
+                    found = self._without_evidence(pattern, fit, answer)
+                    if found is not None:
+                        yield found
 
     def _without_evidence(self, pattern: Pattern, binding: Binding, answer: Answer) -> Support | None:
         """A precondition of which no fact has come; what is absent for sure speaks for it. None where it cannot hold."""
@@ -175,8 +172,8 @@ class Outlook:
             if pattern.first < NEVER and answer.time < NEVER and answer.time + pattern.first < self.watermark:
                 return  # neither this one nor those behind it
             binding = pattern.binding_of(answer.columns) if pattern.premises else None
-            if binding is not None and pattern.settle(binding, self.start):
-                yield pattern, binding, *self._open_until(pattern, binding)
+            for fit in () if binding is None else pattern.fits(binding, self.start):
+                yield pattern, fit, *self._open_until(pattern, fit)
 
     def _open_until(self, pattern: Pattern, binding: Binding) -> tuple[int | None, Awaited | None]:
         first, is_begun, missed = NEVER, False, False

@@ -201,6 +201,11 @@ class Conditions:
         low, high = system.most(ZERO, name), system.most(name, ZERO)
         return NEG if low is None else -low, POS if high is None else high
 
+    def most(self, one: str, other: str) -> int:
+        """The most by which one time lies ahead of another; POS where nothing bounds that."""
+        found = self._system.most(one, other)
+        return POS if found is None else int(found)
+
     def open(self, values: Mapping[str, Value]) -> list[Comparison]:
         """What is not decided yet, with the values that are known put in."""
         return [each.open(values) for each in self._conditions if not each.names <= values.keys()]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from tidelog.operators.ask.premises.awaited import Awaited, Binding, sum_of
 from tidelog.operators.ask.premises.conditions import Conditions
 from tidelog.operators.ask.premises.layout import layout_of
 from tidelog.operators.ask.premises.runs import Run, lasting, own_variables, runs_of
+from tidelog.operators.ask.premises.spells import Given, Spells, calendar_of
 from tidelog.operators.sld.leaves.minimal import pairs
+from tidelog.plans.calendars.ticks import Range
 from tidelog.plans.data.facts import Row
-from tidelog.plans.data.timeline import NEG
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.preconditions import START, Argument, Precondition, Premise, Slot, UnfoldedQuery
 from tidelog.plans.plan.questions import NEVER, GroundLiteral, Question
 from tidelog.plans.tree.syntax import Comparison, Value
 
 MOST_TIMES = 64
 """Where a premise can still come at more times than these, it is not asked at which of them it can come no more."""
+MOST_INTERVALS = 64
+"""Where more intervals of a calendar are left than these, it is not told apart which of them a fact to come may lie in."""
 _KEPT_CONDITIONS = 64
 """For so many values of its variables a pattern keeps what has to hold of the others: each is asked for several times."""
 
@@ -25,7 +30,8 @@ _KEPT_CONDITIONS = 64
 class Pattern:
     """A precondition, its premises in the order of their deadlines: a set of premises is a number, bit i for premise i.
 
-    `asked` gives the auxiliary queries, each with how long after an answer's time it may be decided.
+    `asked` gives the auxiliary queries, each with how long after an answer's time it may be decided, `calendars` the
+    intervals of calendars.
     """
 
     __slots__ = (
@@ -34,6 +40,8 @@ class Pattern:
             "_clash_bits",
             "_open_conditions",
             "_run_of",
+            "_shown",
+            "_streamed",
             "_twin_bits",
             "_upper",
             "all",
@@ -48,6 +56,7 @@ class Pattern:
             "deadlines",
             "excluding",
             "first",
+            "given",
             "is_connected",
             "last",
             "lasting",
@@ -68,6 +77,7 @@ class Pattern:
         source: Precondition,
         question: Question,
         asked: Mapping[str, tuple[UnfoldedQuery, int]],
+        calendars: Mapping[str, Spells],
     ) -> None:
         self.query, self.number = query, number
         self.names = source.variables
@@ -94,8 +104,14 @@ class Pattern:
         self.layout = layout_of(self.time, self.premises, self.negated, self.runs)
         self._run_of = {i: run for run in self.runs for i in run.places.values()}
         times = {item.time for item in (*self.premises, *self.negated) if item.time is not None}
+        times |= {
+            term.variable for item in source.given for term in (item.time, item.arguments[-1]) if isinstance(term, Slot)
+        }
         self.conditions = Conditions(source.comparisons, [self.names[i] for i in times | {self.time} if i is not None])
         self.asks_start = self.conditions.asks_start
+        self.given = [self._given(premise, calendars) for premise in source.given]
+        self._streamed = _variables(source.premises)
+        self._shown = self._streamed | _variables(source.negated) | {t.variable for t in self.answer if isinstance(t, Slot)}
         order = (*(item.time for item in self.premises), self.time, *(item.time for item in self.negated))
         self.times = [variable for variable in dict.fromkeys(order) if variable is not None]
         self._upper = self._upper_bounds()
@@ -215,6 +231,51 @@ class Pattern:
             binding[:] = [values.get(name) for name in self.names]
         return True
 
+    def fits(self, binding: Binding, start: int | None) -> Sequence[Binding]:
+        """The values with all that comparisons and calendars give, for each choice of intervals that they leave.
+
+        An interval is chosen once it is known where it has to be; of those that make no difference to anything, one is.
+        """
+        if not self.settle(binding, start):
+            return ()
+        return [*self._chosen(binding, start)] if self.given else (binding,)
+
+    def _chosen(self, binding: Binding, start: int | None) -> Iterator[Binding]:
+        for given in self.given:
+            found = self._intervals(given, binding, start) if given.is_open(binding) else None
+            if found is None:
+                continue
+            one_does = all(binding[variable] is not None for variable in self._shown)
+            for interval in found:
+                made = list(binding)
+                if given.choose(interval, made) and self.settle(made, start):
+                    for fit in self._chosen(made, start):
+                        yield fit
+                        if one_does:
+                            return
+            return
+        yield binding
+
+    def _intervals(self, given: Given, binding: Binding, start: int | None) -> Iterable[Range] | None:
+        """Those of a calendar that values leave; None while these are too many, or it is open where they are."""
+        values = self._values(binding, start)
+        low, _ = self.conditions.left(self.names[given.end], values)
+        _, high = self.conditions.left(self.names[given.begin], values)
+        has_come = all(binding[variable] is not None for variable in self._streamed)
+        if low <= NEG or high >= POS:
+            if not has_come:
+                return None
+            low, high = _bounded(low, high, self.own_time(binding), given.year)
+        found = given.intervals(binding, min(low, high) - given.width, max(low, high) + given.width)
+        if found is None or has_come:
+            return found
+        some = [*islice(found, MOST_INTERVALS + 1)]
+        return some if len(some) <= MOST_INTERVALS else None
+
+    def _given(self, premise: Premise, calendars: Mapping[str, Spells]) -> Given:
+        begin, end = (self.names[t.variable] for t in (premise.time, premise.arguments[-1]) if isinstance(t, Slot))
+        return Given(premise, calendars[calendar_of(premise.predicate)], -self.conditions.most(begin, end))
+
     def where(self, binding: Binding, start: int | None = None) -> list[Comparison]:
         """The comparisons that the open variables have to meet, with known values put in."""
         return [*self._open_conditions((*binding,), start)] if self.conditions else []
@@ -325,6 +386,17 @@ class Pattern:
         if bits == self.all_negated:
             return self._absences
         return [(i, item) for i, item in self._absences if bits >> i & 1] if bits else ()
+
+
+def _variables(premises: Iterable[Premise]) -> frozenset[int]:
+    return frozenset(term.variable for item in premises for term in (*item.arguments, item.time) if isinstance(term, Slot))
+
+
+def _bounded(low: int, high: int, own: Value | None, year: int) -> tuple[int, int]:
+    """Where a calendar is looked at that nothing bounds: a year of it."""
+    if low <= NEG and high >= POS:
+        low = high = own if isinstance(own, int) else 0
+    return (high - year if low <= NEG else low), (low + year if high >= POS else high)
 
 
 def _bits(numbers: Iterable[int]) -> int:

@@ -93,7 +93,7 @@ def own_variables(source: Precondition) -> frozenset[int]:
         names = set(expression_variables(comparison.left, comparison.right))
         together |= names if len(names) > 1 else set()
     terms = [*source.answer]
-    for premise in (*source.premises, *source.negated):
+    for premise in (*source.premises, *source.negated, *source.given):
         terms += (*premise.arguments, premise.time)
     counts = Counter(term.variable for term in terms if isinstance(term, Slot))
     return frozenset(i for i, count in counts.items() if count == 1 and source.variables[i] not in together)

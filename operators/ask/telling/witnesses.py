@@ -68,8 +68,7 @@ class Witnesses:
         for time in self._times(partial, binding, variable, decided):
             made = list(binding)
             made[variable] = time
-            if pattern.settle(made, start) and made[variable] == time:
-                yield made
+            yield from (fit for fit in pattern.fits(made, start) if fit[variable] == time)
 
     def _times(self, partial: Partial, binding: Binding, variable: int, decided: Callable[[Awaited], int]) -> Iterator[int]:
         """The times that are left to a variable; of those without an end, some near and some far."""

@@ -39,7 +39,7 @@ from tidelog.plans.tree.syntax import (
 )
 
 _SIGN = {"diamondminus": -1, "boxminus": -1, "since": -1, "diamondplus": 1, "boxplus": 1, "until": 1}
-_DIAMOND: Mapping[UnaryOperator, UnaryOperator] = {"boxminus": "diamondminus", "boxplus": "diamondplus"}
+DIAMOND: Mapping[UnaryOperator, UnaryOperator] = {"boxminus": "diamondminus", "boxplus": "diamondplus"}
 _BOX: Mapping[str, UnaryOperator] = {"since": "boxminus", "until": "boxplus"}
 NEVER: Iterator[Tasks] = iter(())
 
@@ -108,7 +108,7 @@ def _unary(formula: Unary, task: Solve, bindings: Bindings) -> Step:
     if is_unbounded(high):
         raise endless(f"`{formula.operator}` without an end", formula.span)
     if isinstance(formula.operand, Negation):  # □ ¬φ is ¬ ◇ φ
-        never = replace(formula, operator=_DIAMOND[formula.operator], operand=formula.operand.operand)
+        never = replace(formula, operator=DIAMOND[formula.operator], operand=formula.operand.operand)
         return (Deny(never, task.scope, task.time),)
     distances = sorted((sign * int(low), sign * int(high)))
     return (Throughout(formula.operand, task.scope, shift(task.time, distances[0]), distances[1] - distances[0]),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidelog.operators.sld.comparisons.terms import shift
-from tidelog.operators.sld.goals.formulas import NEVER, arguments_of, endless, stepped, time_of
+from tidelog.operators.sld.goals.formulas import DIAMOND, NEVER, arguments_of, endless, stepped, time_of
 from tidelog.operators.sld.goals.rulebook import Rulebook, is_unbounded
 from tidelog.operators.sld.goals.tasks import Deny, Lack, Solve, Step, Tasks
 from tidelog.plans.tree.names import has_wildcard
@@ -31,6 +31,9 @@ def deny(task: Deny, rulebook: Rulebook) -> Step:
         case Unary(operator="diamondminus" | "diamondplus"):
             sign = -1 if formula.operator == "diamondminus" else 1
             return _at_no(task, formula.operand, range(int(formula.interval.low), int(formula.interval.high) + 1), sign)
+        case Unary(operator="boxminus" | "boxplus") if rulebook.lasts(formula.operand):  # some time is left out
+            lacking = replace(formula, operator=DIAMOND[formula.operator], operand=Negation(formula.operand))
+            return (Solve(lacking, scope, time),)
         case Window(mode="sometime"):
             return _no_time_in(formula, task, rulebook)
         case Atom() if not has_wildcard(formula):
@@ -42,10 +45,10 @@ def deny(task: Deny, rulebook: Rulebook) -> Step:
 
 
 def _is_plain(formula: Formula, rulebook: Rulebook) -> bool:
-    """Whether it is an input at the time at which it stands, so that its absence over a stretch is one premise."""
+    """Whether it is an input, or a calendar, at the time at which it stands: its absence over a stretch is one premise."""
     if not isinstance(formula, Atom) or formula.at is not None or has_wildcard(formula):
         return False
-    return rulebook.is_stream(formula.predicate)
+    return rulebook.is_stream(formula.predicate) or rulebook.lasts(formula)
 
 
 def _throughout(task: Deny, formula: Unary) -> Tasks:

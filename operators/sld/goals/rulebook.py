@@ -63,12 +63,19 @@ class Rulebook:
     def __init__(self, question: Question, facts: Iterable[Record]) -> None:
         rules = _simplified(question.rules)
         self.inputs = question.inputs
+        self._calendars = question.calendars
         self.tables: Mapping[str, FactTable] = tables_of(facts)
         self.derived = frozenset(name for rule in rules if (name := head_predicate(rule.head)) is not None)
         self.formulas: dict[str, Formula] = {}
         self._component = _components(rules)
         self.clauses: dict[str, list[Clause]] = {}
-        self._names = {*self.derived, *self.inputs, *self.tables, *(name for r in rules for name in _read(r.body))}
+        self._names = {
+            *self.derived,
+            *self.inputs,
+            *self.tables,
+            *self._calendars,
+            *(name for r in rules for name in _read(r.body)),
+        }
         self._parts: dict[tuple[str, tuple[str, ...], Formula], str] = {}
         for rule in rules:
             self._add(rule)
@@ -79,7 +86,21 @@ class Rulebook:
 
     def is_given(self, predicate: str) -> bool:
         """Whether all that holds of a predicate is known before the stream begins."""
-        return not (predicate in self.inputs or predicate in self.derived or predicate in self.formulas)
+        known = (self.inputs, self.derived, self.formulas, self._calendars)
+        return not any(predicate in others for others in known)
+
+    def is_calendar(self, predicate: str) -> bool:
+        """Whether a calendar decides when it holds: by intervals, as far as anybody looks."""
+        return predicate in self._calendars
+
+    def names_each(self, predicate: str) -> bool:
+        """Whether a calendar gives each of its intervals a name of its own."""
+        found = self._calendars.get(predicate)
+        return found is not None and found.calendar.is_named and bool(found.calendar.each) and not found.calendar.excepted
+
+    def lasts(self, formula: Formula) -> bool:
+        """Whether it is a calendar at the time at which it stands, so that one interval may do for many times."""
+        return isinstance(formula, Atom) and formula.at is None and self.is_calendar(formula.predicate)
 
     def is_recursive(self, predicate: str) -> bool:
         """Whether a predicate can lead back to itself."""

@@ -217,7 +217,7 @@ def _is_sum(expression: Expression, bindings: Bindings) -> bool:
 def _whole_numbers(premises: Iterable[Premise], bindings: Bindings) -> tuple[Comparison, ...]:
     """`V = V // 1` for what is used as a time, but comes as an argument alone: no text, and no other number, is one."""
     from_times = {p.time.variable for p in premises if isinstance(p.time, Slot)}
-    arguments = {v: None for p in premises for v in sorted(_variables(p.arguments))}
+    arguments = {v: None for p in premises if not p.is_given for v in sorted(_variables(p.arguments))}
     return tuple(whole_number(v) for v in arguments if v in bindings.times and v not in from_times)
 
 

@@ -65,7 +65,7 @@ def _merged(leaf: Leaf, budget: Budget) -> Iterator[Leaf]:
     for i, j in pairs(leaf.premises):
         left, right = leaf.premises[i], leaf.premises[j]
         budget.take_step()
-        if _clash(left, right):
+        if left.is_given or _clash(left, right):  # intervals of a calendar do not count as what is needed
             continue
         bindings = Bindings.of(leaf.names, leaf.times)
         if not bindings.unify(left.time, right.time):

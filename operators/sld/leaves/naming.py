@@ -15,7 +15,9 @@ def precondition_of(leaf: Leaf, columns: Sequence[str]) -> Precondition:
     names = _names(leaf, columns)
     written = {f"#{number}": name for number, name in enumerate(names)}
     comparisons = tuple(rename(item, written) for item in leaf.comparisons)
-    return Precondition(leaf.answer, leaf.premises, leaf.negated, comparisons, tuple(names))
+    streamed = tuple(premise for premise in leaf.premises if not premise.is_given)
+    given = tuple(premise for premise in leaf.premises if premise.is_given)
+    return Precondition(leaf.answer, streamed, leaf.negated, comparisons, tuple(names), given)
 
 
 def _names(leaf: Leaf, columns: Sequence[str]) -> list[str]:

@@ -7,14 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tidelog.plans.analysis.horizons.looking_back import own_look_back
+from tidelog.plans.calendars.ticks import YEAR
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.plan.plan import CalendarShape, DilateShape, ErodeShape, PairShape, PeriodShape, Shape, Step
 from tidelog.plans.tree.reaching import reachable
 
 _DAY = 24 * 60 * 60
-_YEAR = 366 * _DAY
-"""So many seconds a rule sees of a calendar that looks back, or ahead, without end."""
 
 
 def with_reach(steps: Mapping[str, Step], facts: Iterable[Record], timeline: Timeline) -> dict[str, Step]:
@@ -26,7 +25,7 @@ def with_reach(steps: Mapping[str, Step], facts: Iterable[Record], timeline: Tim
     if not calendars:
         return dict(steps)
     since = min((lo for _, _, lo, _ in facts if lo > NEG), default=POS)
-    day, year = day_of(timeline), encoded_seconds(_YEAR, timeline)
+    day, year = day_of(timeline), encoded_seconds(YEAR, timeline)
     found = dict(steps)
     for step in calendars:
         back, ahead = _seen(step.id, steps, year)

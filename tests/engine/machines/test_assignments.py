@@ -15,12 +15,12 @@ from oracle.evaluate import GroundFact
 from oracle.machine_programs import events, machine_programs
 from oracle.machines import run_machines
 from oracle.programs import shuffled_within
-from tidelog import Materialisation, Session
+from tidelog import Materialisation, Session, compile
 from tidelog.plans.compiling.batch import compile_batch
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
-from tidelog.plans.diagnostics.errors import EndlessError
+from tidelog.plans.diagnostics.errors import EndlessError, ProgramError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 
@@ -138,3 +138,37 @@ def test_on_rationals_events_switch(text: str, facts: list[GroundFact], batch: i
         before = {fact for fact, ranges in dense.items() if any(lo <= time * scale - 1 <= hi for lo, hi in ranges)}
         assert held == wanted[time], (text, time)
         assert {each for each in before if each[0] != "busy"} == {each for each in wanted[time] if each[0] != "busy"}
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("hot(M) :- heat(M), mode(M, on). ask hot(M)@T.", "mode(M, on)", "depends on `mode`, which is assigned by `:=`"),
+        ("hot(M) :- heat(M), not mode(M, _) for 3. ask hot(M)@T.", "mode(M, _)", "depends on `mode`"),
+        ("ask mode(M, on)@T.", "mode(M, on)@T", "is assigned by `:=`"),
+        ("mode(M) := off :- mode(M, on) for 3. ask mode(M, V)@T.", "mode(M, V)@T", "is assigned by `:=`"),
+    ],
+)
+def test_ask_says_that_it_does_not_follow_machines(text: str, place: str, said: str) -> None:
+    """In the words of the program, where it reads or asks for what is assigned."""
+    program = f"timeline integer.\ninput start(m). input heat(m).\nmode(M) := on :- start(M).\n{text}\n"
+    with pytest.raises(ProgramError) as refused:
+        compile_program(parse(program), outputs=False)
+    (problem,) = refused.value.diagnostics
+    assert problem.code == "not-in-ask"
+    assert said in problem.message
+    assert program[problem.span.start : problem.span.end] == place
+    assert "`output`" in (problem.help or "")
+
+
+def test_ask_takes_what_no_machine_is_behind() -> None:
+    """A program may have machines beside what it asks."""
+    text = (
+        "timeline integer. input start(m). output mode. mode(M) := on :- start(M). twice(M)@T :- start(M)@T, start(M)@T+1."
+    )
+    session = Session(compile(f"{text} ask twice(M)@T."))
+    session.push("start", ["a"], time=1)
+    session.push("start", ["a"], time=2)
+    session.finish()
+    assert [answer.status for answer in session.pull_hypothetical()][-1] == "rejected"
+    assert [record[0] for record in session.pull_records()] == ["mode"]
