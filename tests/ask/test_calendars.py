@@ -61,7 +61,7 @@ def calendar_case(data: st.DataObject, shapes: Shapes) -> Case:
     assume(read_calendars(program))
     query = data.draw(queries(program))
     with patch.object(limits, "LONGEST_LIST", data.draw(st.sampled_from(LISTS))):
-        case = case_of(with_facts(program), query, lambda: data.draw(universes(program, size=10)), written=declared(program))
+        case = case_of(with_facts(program), query, lambda: data.draw(universes(program, size=7)), written=declared(program))
     assume(not case.oracle.table.meets_edge)
     return case
 
