@@ -6,6 +6,7 @@ import pytest
 
 import tidelog
 from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.explaining.text import explain
 from tidelog.plans.language.formatting.program import format_text
 from tidelog.plans.language.parser import parse
 
@@ -70,7 +71,7 @@ def test_the_formatter_keeps_what_was_written() -> None:
 def test_explain_shows_both() -> None:
     """What was written, and the operators of the normal form."""
     plan = tidelog.compile("timeline integer, unit 1 s.\ninput q(x).\np(X) :- q(X) for 2 min, q(X) within 5.\noutput p.")
-    shown = str(plan)
+    shown = explain(plan)
     assert "'p.1'(X) :- boxminus[0,120] q(X)." in shown
     assert "p(X) :- q(X) for 2 min, q(X) within 5." in shown
 
