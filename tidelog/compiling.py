@@ -134,7 +134,11 @@ def _ask_instead(program: Program, queries: Iterable[str]) -> Program:
 def _of_queries(error: ProgramError, program: Program) -> ProgramError:
     """The error as one of the program, if it is wrong by itself, and otherwise as one of the queries' own text."""
     length = len(program.text)
-    own = [item for item in error.diagnostics if item.span.start < length]
+    own = [
+        replace(item, notes=tuple(note for note in item.notes if note.span.start < length))  # the query is in no file
+        for item in error.diagnostics
+        if item.span.start < length
+    ]
     if own or not error.diagnostics:
         return ProgramError(own, error.name, program.text)
     text = error.text[length:].lstrip("\n")

@@ -105,6 +105,16 @@ def test_an_endless_question_is_shown_with_its_rule() -> None:
     )
 
 
+def test_an_endless_question_of_the_command_line_is_shown_with_its_rule() -> None:
+    """The query stands in no line of the program, so only the rule is underlined."""
+    text = "timeline integer.\ninput r(x).\ns(X) :- r(X).\ns(X)@T+1 :- s(X)@T.\n"
+    with pytest.raises(ProgramError) as caught:
+        tidelog.compile(text, queries=["s(X)@T"])
+    shown = render(caught.value)
+    assert " --> <program>:4:13\n" in shown
+    assert "asked here" not in shown
+
+
 def test_one_round_is_told_once() -> None:
     """However many questions need it; and one that no question needs is not told."""
     rules = INPUTS + "s(X)@T+1 :- s(X)@T. s(X) :- r(X). t(X) :- s(X). u(X) :- r(X). output u."
