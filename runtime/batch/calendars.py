@@ -35,9 +35,9 @@ def calendar_end(plan: BatchPlan, given: Iterable[Record], asked: Iterable[Recor
     return max([last + day_of(plan.timeline), *(period[1] for period in periods if period is not None)])
 
 
-def calendar_records(plan: BatchPlan, given: Iterable[Record], until: int) -> Iterator[Record]:
-    """The calendars' facts from the first time of the given facts up to a time, and as far as rules look from there."""
-    first = min((time for _, _, lo, hi in given for time in (lo, hi) if NEG < time < POS), default=until)
+def calendar_records(plan: BatchPlan, mentioned: Iterable[Record], until: int) -> Iterator[Record]:
+    """The calendars' facts from the first time that some facts mention up to a time, and as far as rules look from there."""
+    first = min((time for _, _, lo, hi in mentioned for time in (lo, hi) if NEG < time < POS), default=until)
     for name, shape in plan.calendars.items():
         ahead = shape.ahead - day_of(plan.timeline)  # what a stream is told beside it is for facts that are early
         for row, lo, hi in shape.calendar.ranges(min(first, until) - shape.behind, until + ahead):

@@ -160,7 +160,7 @@ class Materialisation:
             if rests_on_calendars(self.plan):
                 if self._until >= POS:
                     self._until = calendar_end(self.plan, self._known.records(), self._asked)
-                self._known.supply([*calendar_records(self.plan, self._known.records(), self._until)])
+                self._known.supply([*calendar_records(self.plan, (*self._known.records(), *self._asked), self._until)])
             self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
             self._next_stratum()
         while self._current is not None and self._violation is None:

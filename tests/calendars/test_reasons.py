@@ -123,6 +123,24 @@ def test_batch_reaches_as_far_as_what_is_asked(time: int, holds: bool) -> None:
     assert found.answer == ("true" if holds else "false")
 
 
+def test_batch_knows_a_calendar_long_before_all_data() -> None:
+    """What is asked for tells from when on a calendar is needed, as well as until when; 1970-01-01 is a Thursday."""
+    plan = compile_batch(WEEKDAYS.replace("diamondminus on(X)", "on(X)"))
+    given = [("on", ("p",), NEG, 400)]
+    found = [entails(plan, given, ("idle", ("p",), time, time)).answer for time in (0, 1, 2, 3)]
+    assert found == ["true", "false", "false", "true"]
+
+
+def test_a_calendar_itself_has_a_reason() -> None:
+    """Though no facts are needed for it."""
+    text = "timeline integer, unit 6 h. calendar work = mon-fri 06:00-18:00. idle(X) :- on(X), not work."
+    done = Materialisation(compile_batch(text))
+    done.ask(("work", (), 1, 2))
+    done.run()
+    assert isinstance(done.why(("work", (), 1, 2)), Reason)
+    assert not isinstance(done.why(("work", (), 3, 3)), Reason)
+
+
 def test_batch_asks_for_a_time_where_no_fact_says_one() -> None:
     """Nothing tells then for which days a calendar is meant; without any facts nothing follows."""
     with pytest.raises(DataError, match="no fact says a time"):
