@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,7 +36,7 @@ from oracle.hypothetical_programs import (
     ask_programs,
     queries,
 )
-from oracle.hypothetical_streams import Arrival, all_facts, histories, universes
+from oracle.hypothetical_streams import Arrival, all_facts, histories, out_of_order, universes
 from oracle.worlds import Fact
 from tidelog.operators.ask.asker import Asker
 from tidelog.operators.sld import limits
@@ -352,3 +353,28 @@ def check_absences(log: Log, known: Collection[Fact], claims: Claims) -> None:
             facts = {*known, *(fact_of(literal, {}) for literal in triple.hypotheses)}
             assert not facts & {fact_of(literal, {}) for literal in triple.absent}, f"{case.text}\n{triple}"
             claims.add(triple.answer, facts, True, f"D={sorted(known, key=repr)}: {triple}")
+
+
+def told(lines: Iterable[HypotheticalAnswer]) -> list[str]:
+    """What lines say, other than when, and which of several proofs is told."""
+    return sorted(
+        repr((item.answer, item.status, item.evidence if item.status == "possible" else (), item.hypotheses))
+        for item in lines
+    )
+
+
+def check_restored(case: Case, data: st.DataObject) -> None:
+    """An asker that is restored from a snapshot, through JSON, tells what the other one would have told."""
+    arrivals = [*data.draw(out_of_order(case.history(data), case.delays)), Arrival((), POS)]
+    cut = data.draw(st.integers(0, len(arrivals)))
+    whole, first, second = (Log(case, case.asker(ANY)) for _ in range(3))
+    for arrival in arrivals[:cut]:
+        whole.receive(arrival.facts, arrival.watermark)
+        first.receive(arrival.facts, arrival.watermark)
+    second.asker.restore(json.loads(json.dumps(first.asker.snapshot())))
+    assert told(second.asker.supported()) == told(first.asker.supported()), case.text
+    second.told = first.told
+    for arrival in arrivals[cut:]:
+        whole.receive(arrival.facts, arrival.watermark)
+        second.receive(arrival.facts, arrival.watermark)
+    assert told([*first.lines, *second.lines]) == told(whole.lines), case.text

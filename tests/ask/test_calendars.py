@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -15,15 +14,14 @@ from ask.hypothetical_cases import (
     ANY,
     LISTS,
     Case,
-    Log,
     case_of,
     check_absences,
+    check_restored,
     check_supports,
     check_three_values,
     check_verdicts,
     deliver,
 )
-from ask.test_equals_oracle import told
 from oracle.calendar_questions import calendar_questions, declared, read_calendars, with_facts
 from oracle.hypothetical_agreement import Claims
 from oracle.hypothetical_programs import (
@@ -103,19 +101,7 @@ def test_with_negation_verdicts_are_sound_and_in_the_end_exact(shape: str, data:
 @given(data=st.data())
 def test_snapshot_and_restore_change_nothing(shape: str, data: st.DataObject) -> None:
     """An asker that is restored from a snapshot, through JSON, goes on with the intervals that were chosen."""
-    case = calendar_case(data, replace({**POSITIVE_SHAPES, **NEGATIVE_SHAPES}[shape], delays=True))
-    arrivals = [*data.draw(out_of_order(case.history(data), case.delays)), Arrival((), POS)]
-    cut = data.draw(st.integers(0, len(arrivals)))
-    whole, first, second = (Log(case, case.asker(ANY)) for _ in range(3))
-    for arrival in arrivals[:cut]:
-        whole.receive(arrival.facts, arrival.watermark)
-        first.receive(arrival.facts, arrival.watermark)
-    second.asker.restore(json.loads(json.dumps(first.asker.snapshot())))
-    second.told = first.told
-    for arrival in arrivals[cut:]:
-        whole.receive(arrival.facts, arrival.watermark)
-        second.receive(arrival.facts, arrival.watermark)
-    assert told([*first.lines, *second.lines]) == told(whole.lines), case.text
+    check_restored(calendar_case(data, replace({**POSITIVE_SHAPES, **NEGATIVE_SHAPES}[shape], delays=True)), data)
 
 
 # --- by example ---

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -21,10 +19,12 @@ from ask.hypothetical_cases import (
     a_case,
     case_of,
     check_absences,
+    check_restored,
     check_supports,
     check_three_values,
     check_verdicts,
     deliver,
+    told,
 )
 from oracle.hypothetical import Answer, answer_of, entailed
 from oracle.hypothetical_agreement import (
@@ -53,7 +53,6 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.tree.syntax import Atom, TimePoint, Value, Variable
 
 pytestmark = pytest.mark.slow
@@ -173,14 +172,6 @@ def test_with_negation_verdicts_are_sound_and_in_the_end_exact(shape: str, data:
 # --- streams ------------------------------------------------------------------------------------------------------
 
 
-def told(lines: Iterable[HypotheticalAnswer]) -> list[str]:
-    """What lines say, other than when, and which of several proofs is told."""
-    return sorted(
-        repr((item.answer, item.status, item.evidence if item.status == "possible" else (), item.hypotheses))
-        for item in lines
-    )
-
-
 @pytest.mark.parametrize("shape", ["positive", "everything"])
 @settings(FEW)
 @given(data=st.data())
@@ -205,20 +196,7 @@ def test_batches_are_replayed_time_by_time(shape: str, data: st.DataObject) -> N
 @given(data=st.data())
 def test_snapshot_and_restore_change_nothing(shape: str, data: st.DataObject) -> None:
     """An asker that is restored from a snapshot, through JSON, tells what the other one would have told."""
-    case = a_case(data, replace({**POSITIVE_SHAPES, **NEGATIVE_SHAPES}[shape], delays=True))
-    arrivals = [*data.draw(out_of_order(case.history(data), case.delays)), Arrival((), POS)]
-    cut = data.draw(st.integers(0, len(arrivals)))
-    whole, first, second = (Log(case, case.asker(ANY)) for _ in range(3))
-    for arrival in arrivals[:cut]:
-        whole.receive(arrival.facts, arrival.watermark)
-        first.receive(arrival.facts, arrival.watermark)
-    second.asker.restore(json.loads(json.dumps(first.asker.snapshot())))
-    assert told(second.asker.supported()) == told(first.asker.supported()), case.text
-    second.told = first.told
-    for arrival in arrivals[cut:]:
-        whole.receive(arrival.facts, arrival.watermark)
-        second.receive(arrival.facts, arrival.watermark)
-    assert told([*first.lines, *second.lines]) == told(whole.lines), case.text
+    check_restored(a_case(data, replace({**POSITIVE_SHAPES, **NEGATIVE_SHAPES}[shape], delays=True)), data)
 
 
 # --- sessions -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from tidelog.runtime.ports.interfaces import EmitMode
 
 TEXT = "timeline integer, unit 1 s. input hot(p: text). output alarm. alarm(X) :- boxminus[0,2] hot(X)."
 LONGEST = 400
@@ -61,11 +62,11 @@ def test_a_materialisation() -> None:
 
 @pytest.mark.parametrize("emit", ["intervals", "changes"])
 @given(text=st.text(max_size=3) | st.integers(0, 10**6).map(lambda number: "x" * number), count=st.integers(1, 30))
-def test_answers_are_one_short_line(emit: str, text: str, count: int) -> None:
+def test_answers_are_one_short_line(emit: EmitMode, text: str, count: int) -> None:
     """Whatever constants hold, and however many there are."""
     name = f"n{text}"
     plan = tidelog.compile(TEXT + " ask alarm(X)@T.", name=name)
-    session = tidelog.Session(plan, emit=emit)  # type: ignore[call-overload] # drawn
+    session = tidelog.Session(plan, emit=emit)
     for time in range(count):
         session.push("hot", [text], time)
     shown = [plan, session, *session.pull_hypothetical()[:9]]

@@ -57,13 +57,18 @@ def test_the_picture_is_that_of_rows(
     options += [] if length is None else ["--end", str((begin or 0) + length)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "p.tide").write_text(
-            f"timeline integer. input temp(room: text, value: number). input door(room: text). {rules}"
-        )
-        lines = "".join(f"{time},{room},{value}\n" for time, room, value in temps)
-        (folder / "temp.csv").write_text("time,room,value\n" + lines)
-        (folder / "doors.txt").write_text("".join(f"door({room})@[{lo},{lo + more}]\n" for lo, room, more in doors))
+        _write(folder, f"timeline integer. {rules}", temps, doors)
         assert _plot(folder, 0, options) == _plot(folder, 1 << 40, options)
+
+
+def _write(folder: Path, program: str, temps: list[tuple[int, str, int]], doors: list[tuple[int, str, int]]) -> None:
+    """A program, its readings as CSV, and its doors as text."""
+    declared = "input temp(room: text, value: number). input door(room: text)."
+    timeline, _, rules = program.partition(".")
+    (folder / "p.tide").write_text(f"{timeline}. {declared}{rules}")
+    lines = "".join(f"{time},{room},{value}\n" for time, room, value in temps)
+    (folder / "temp.csv").write_text("time,room,value\n" + lines)
+    (folder / "doors.txt").write_text("".join(f"door({room})@[{lo},{lo + more}]\n" for lo, room, more in doors))
 
 
 WINDOWED = (
@@ -109,12 +114,7 @@ def test_the_picture_of_a_window_is_cut_from_that_of_all(
     end = [] if length is None else ["--end", str(begin + length)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "p.tide").write_text(
-            f"timeline {kind}. input temp(room: text, value: number). input door(room: text). {rules}"
-        )
-        lines = "".join(f"{time},{room},{value}\n" for time, room, value in temps)
-        (folder / "temp.csv").write_text("time,room,value\n" + lines)
-        (folder / "doors.txt").write_text("".join(f"door({room})@[{lo},{lo + more}]\n" for lo, room, more in doors))
+        _write(folder, f"timeline {kind}. {rules}", temps, doors)
         options = ["--begin", str(begin), *end, *chosen]
         assert _plot(folder, 0, options) == _plot(folder, 1 << 40, options)
 

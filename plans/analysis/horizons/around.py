@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tidelog.plans.analysis.horizons.looking_back import looking_back
+from tidelog.plans.analysis.horizons.looking_back import added_up, looking_back
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import (
     AggregateShape,
@@ -17,7 +17,6 @@ from tidelog.plans.plan.plan import (
     PairShape,
     Plan,
     Shape,
-    Step,
     SteppedShape,
     ThresholdShape,
     ToldShape,
@@ -52,7 +51,7 @@ def around(plan: Plan, predicates: Collection[str], begin: int | None, end: int 
     held, calendars and windows that count facts.
     """
     drawn = [step for step in plan.steps if step.predicate in predicates and step.predicate not in plan.normal.origins]
-    back, ahead = looking_back(plan), _looking_ahead(plan)
+    back, ahead = looking_back(plan), added_up(plan, _own_look_ahead)
     before = max((back[step.id] for step in drawn), default=0)
     behind = max((ahead[step.id] for step in drawn), default=0)
     first = NEG if begin is None or max(before, behind) >= POS else max(NEG, begin - before - _BESIDE)
@@ -60,27 +59,7 @@ def around(plan: Plan, predicates: Collection[str], begin: int | None, end: int 
     return Around(first, last)
 
 
-def _looking_ahead(plan: Plan) -> dict[str, int]:
-    """For each step, how far behind a time (encoded) input may lie on which its coverage at that time depends, or `POS`."""
-    found: dict[str, int] = {}
-    for step in plan.steps:
-        if step.id in found:
-            continue
-        members = [step] if step.loop is None else [item for item in plan.steps if item.loop == step.loop]
-        length = _of_members(members, found)
-        found |= {member.id: length for member in members}
-    return found
-
-
-def _of_members(members: list[Step], found: dict[str, int]) -> int:
-    own = [_own(step.shape) for step in members]
-    if len(members) > 1 and any(own):
-        return POS
-    before = [found[feed.name] for step in members for feed in step.inputs if feed.kind == "step" and feed.name in found]
-    return min(POS, max(own) + max(before, default=0))
-
-
-def _own(shape: Shape) -> int:
+def _own_look_ahead(shape: Shape) -> int:
     """How far ahead of a time a single step looks; `POS` for those that ask for more than what lies around a time."""
     match shape:
         case UnionShape(reach):

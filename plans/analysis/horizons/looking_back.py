@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import (
@@ -32,22 +32,30 @@ def looking_back(plan: Plan) -> dict[str, int]:
 
     `POS` where nothing bounds it: what holds since something happened, recursion through time, windows that count facts.
     """
+    return added_up(plan, own_look_back)
+
+
+def added_up(plan: Plan, own: Callable[[Shape], int]) -> dict[str, int]:
+    """For each step, how far it looks from the input on, where `own` tells how far a single one does.
+
+    `POS` where nothing bounds it, as in recursion through steps that look anywhere but at their own time.
+    """
     found: dict[str, int] = {}
     for step in plan.steps:
         if step.id in found:
             continue
         members = [step] if step.loop is None else [item for item in plan.steps if item.loop == step.loop]
-        length = _of_members(members, found)
+        length = _of_members(members, found, own)
         found |= {member.id: length for member in members}
     return found
 
 
-def _of_members(members: list[Step], found: Mapping[str, int]) -> int:
-    own = [own_look_back(step.shape) for step in members]
-    if len(members) > 1 and any(own):
+def _of_members(members: list[Step], found: Mapping[str, int], own: Callable[[Shape], int]) -> int:
+    looks = [own(step.shape) for step in members]
+    if len(members) > 1 and any(looks):
         return POS
     before = [found[feed.name] for step in members for feed in step.inputs if feed.kind == "step" and feed.name in found]
-    return min(POS, max(own) + max(before, default=0))
+    return min(POS, max(looks) + max(before, default=0))
 
 
 def own_look_back(shape: Shape) -> int:
