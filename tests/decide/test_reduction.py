@@ -17,6 +17,7 @@ from tidelog.plans.data.facts import Record, format_record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import MethodError, ProgramError
 from tidelog.plans.language.printing import format_program, format_statement
+from tidelog.plans.plan.plan import ErodeShape
 from tidelog.runtime.batch.decisions.reduction import reduce_to_inconsistency, without_constraints, without_rules
 from tidelog.runtime.batch.materialisation import Materialisation
 
@@ -180,6 +181,8 @@ def test_the_reduction_agrees_with_materialisation(data: st.DataObject, kind: Ki
         assert {item.code for item in error.diagnostics} <= {"not-supported"}
         return
     assume(all(component.ending == "finite" for component in plan.components))
+    # these windows look from the first fact on, and the reduction adds one: models are not searched for with them
+    assume(not any(isinstance(step.shape, ErodeShape) and step.shape.clipped for step in plan.steps))
     facts = records_of(plan, data.draw(streams(program, infinite=True, size=8)))
     done = Materialisation(plan)
     done.load(facts)
