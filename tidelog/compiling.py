@@ -22,6 +22,7 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.language.parser import MAX_PROGRAM, NONE, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.tree.alarms import with_desk
 from tidelog.plans.tree.syntax import Ask, CalendarDeclaration, Output, Program, Statement, Value
 from tidelog.plans.tree.walk import statements_of
 
@@ -36,7 +37,7 @@ _FIXED_TIME = re.compile(r"@\s*-?[0-9][0-9./]*(?=\s*\.\Z)")
 
 
 @uncollected()
-def compile(
+def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     text: str,
     *,
     name: str = "<program>",
@@ -45,13 +46,15 @@ def compile(
     outputs: bool = True,
     depth: int | None = None,
     parameters: Mapping[str, Value] = NONE,
+    desk: bool = False,
 ) -> Plan:
     """The plan of a program; ProgramError with every independent reason if the text is wrong.
 
     `queries`, such as `malf(X)@T`, are asked in place of what the program itself asks. Without `outputs`, nothing is derived
     forward but what constraints need. With `depth`, each predicate that recurs is unfolded so often for a question, and no
     further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth
-    below 1, and for a parameter that the program does not declare.
+    below 1, and for a parameter that the program does not declare. For a `desk`, it is derived what becomes of alarms, which
+    nobody else needs: `Session.alarms` asks for it.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.
@@ -64,6 +67,7 @@ def compile(
     if depth is not None and depth < 1:
         raise ValueError(f"the depth of a question is at least 1, got {depth}")
     program = _parse(text, name, parameters)
+    program = with_desk(program) if desk else program
     if queries is None:
         return _compile(program, Path(folder), outputs, depth)
     asking = _ask_instead(program, queries)
@@ -243,6 +247,7 @@ def compile_path(
     outputs: bool = True,
     depth: int | None = None,
     parameters: Mapping[str, Value] = NONE,
+    desk: bool = False,
 ) -> Plan:
     """The plan of a program in a file, its background files read from beside it; the options are those of `compile`.
 
@@ -257,6 +262,7 @@ def compile_path(
         outputs=outputs,
         depth=depth,
         parameters=parameters,
+        desk=desk,
     )
 
 

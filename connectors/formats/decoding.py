@@ -162,7 +162,7 @@ class Admission:
 
     def __init__(self, schema: Schema, only: str | None = None) -> None:
         self._schema = schema
-        self._only = only
+        self.only = only
         # Of these only the number and the types of arguments have to be checked, which the decoders' speed depends on.
         self._tests = {
             name: (known.arity, [(i, TYPE_TESTS[kind]) for i, kind in enumerate(known.types) if kind != "any"])
@@ -172,8 +172,8 @@ class Admission:
 
     def row(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of any JSON values."""
-        if self._only is not None and predicate != self._only:
-            raise DataError(f"expected facts of `{self._only}`, got `{shorten(predicate)}`")
+        if self.only is not None and predicate != self.only:
+            raise DataError(f"expected facts of `{self.only}`, got `{shorten(predicate)}`")
         return self._schema.check(predicate, values)
 
     def canonical_row(self, predicate: str, values: Row) -> Row:

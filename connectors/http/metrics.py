@@ -187,7 +187,7 @@ class _Families:
             self.sent.add_metric([name, step], done.sent)
         view = View(watch)
         held = Counter(record[0] for record in watch.engine.holding(view.present)) if watch.engine is not None else Counter()
-        for output in watch.plan.outputs:
+        for output in watch.plan.told:
             self.holding.add_metric([name, output], held[output])
         lags: dict[str, float] = {}
         leads: dict[str, int] = {}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from tidelog.plans.checks.aggregates import check_aggregates
+from tidelog.plans.checks.alarms import check_alarms
 from tidelog.plans.checks.asks import check_asks
 from tidelog.plans.checks.assigning import check_assigning
 from tidelog.plans.checks.calendars import check_calendars
@@ -44,6 +45,7 @@ CHECKS_OF_PROGRAMS: tuple[Check, ...] = (
     check_arity,
     check_inputs,
     check_calendars,
+    check_alarms,
     check_known,
     check_asks,
     check_tuple_windows,

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 
 from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, Span
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.walk import atoms, derived, head_atom, name_span, needed_for, occurrences, periods, statements_of
+from tidelog.plans.tree.walk import (
+    atoms,
+    derived,
+    head_atom,
+    name_span,
+    needed_for,
+    occurrences,
+    periods,
+    statements_of,
+    written,
+)
 
 
 def check_usage(program: syntax.Program) -> Iterator[Diagnostic]:
@@ -50,7 +60,7 @@ def _unused_calendars(program: syntax.Program, read: set[str]) -> Iterator[Diagn
 
 def _unused_rules(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> Iterator[Diagnostic]:
     needed = _needed(program, rules)
-    for rule in rules:
+    for rule in (item for item in written(program) if isinstance(item, syntax.Rule)):
         head = head_atom(rule)
         if head is not None and head.predicate not in needed:
             help = "declare it as an `output`, or take the rule away"

@@ -19,7 +19,8 @@ from tidelog.plans.checks.inferring import output_fields
 from tidelog.plans.compiling.fusing import fuse
 from tidelog.plans.compiling.only_asked import as_warnings, blamed, chooses_outputs, outputs_without
 from tidelog.plans.compiling.pieces import tell_in_pieces
-from tidelog.plans.data.facts import PredicateSchema, Record, Row, Schema
+from tidelog.plans.data.actions import alarm_schema
+from tidelog.plans.data.facts import AlarmSchema, PredicateSchema, Record, Row, Schema
 from tidelog.plans.data.refining import common_divisor
 from tidelog.plans.data.timeline import LIMIT, NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
@@ -39,6 +40,7 @@ from tidelog.plans.plan.plan import (
     UnionShape,
 )
 from tidelog.plans.plan.shapes import TOP, names_read, shape_of
+from tidelog.plans.tree.alarms import alarms_of, silent_outputs
 from tidelog.plans.tree.machines import is_of_machine
 from tidelog.plans.tree.syntax import (
     Atom,
@@ -162,6 +164,8 @@ class Compiler:
             questions=questions,
             delays=delays,
             by_calendars=resting_on_calendars(steps),
+            silent=silent_outputs(self.program),
+            alarms=alarms_of(self.program),
         )
 
     # --- predicates -----------------------------------------------------------------------------------------------------
@@ -186,7 +190,14 @@ class Compiler:
                 is_named=name in named,
             )
         others = {name: False for name in _arities(begin(self.program)) if name not in predicates} if declared else None
-        return Schema(self.timeline, predicates, others=others)
+        return Schema(self.timeline, predicates, others=others, alarms=self._alarms())
+
+    def _alarms(self) -> dict[str, AlarmSchema]:
+        """What people may do with the alarms that the program declares."""
+        return {
+            alarm.name: alarm_schema(alarm.name, alarm.actions, alarm.declared, self.timeline.unit)
+            for alarm in alarms_of(self.program)
+        }
 
     def _named_outputs(self, open_to_data: Collection[str]) -> Mapping[str, tuple[Field, ...]]:
         """The fields of outputs whose arguments have names; data may hold anything of what is `open_to_data`."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, SupportsFloat
 
 from tidelog.plans.data.timeline import Timeline
@@ -60,19 +61,34 @@ class PredicateSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class AlarmSchema:
+    """What people may do with an alarm: the predicate of each action, and how long it may be shelved (None: not at all).
+
+    `shelf` is the same as text, such as `8 h`.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    actions: Mapping[str, str]
+    longest: Fraction | None = None
+    shelf: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """What decoders and encoders need of a program: its timeline and its predicates by name.
 
     A predicate that is not in here plays no part in what is computed: its facts are counted and passed over. But where the
     program declares its inputs, it has to be one of `others`: the program's predicates that are not needed, each with
     whether data may hold it. `questions` maps each question of the program to the variable that stands for the time in its
-    answers.
+    answers. `alarms` says what people may do with each alarm.
     """
 
     timeline: Timeline
     predicates: Mapping[str, PredicateSchema] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[str, bool] | None = None
+    alarms: Mapping[str, AlarmSchema] = field(default_factory=dict)
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""

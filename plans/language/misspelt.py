@@ -11,7 +11,7 @@ from tidelog.plans.language.statements import RawStatement, tokens_between
 
 PREFIXES = ("diamondminus", "diamondplus", "boxminus", "boxplus", "sometime", "always", "not")
 """What stands before a formula."""
-_DIRECTIVES = ("timeline", "input", "output", "background", "ask", "parameter", "calendar")
+_DIRECTIVES = ("timeline", "input", "output", "background", "ask", "parameter", "calendar", "alarm")
 _OF_TERMINALS = {
     "SINCE": ("since",),
     "UNTIL": ("until",),

@@ -22,6 +22,7 @@ from tidelog.plans.language.syntax_errors import explain
 from tidelog.plans.language.templates import Templates
 from tidelog.plans.language.tree_builder import TreeBuilder
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.alarms import with_alarms
 from tidelog.plans.tree.literals import Refusal
 from tidelog.plans.tree.machines import with_machines
 from tidelog.plans.tree.parameters import with_parameters
@@ -88,7 +89,7 @@ def parse_what_reads(
         if len(problems) >= MAX_DIAGNOSTICS:
             break
     problems += _declared_twice(statements)
-    every, wrong = with_machines(with_parameters(statements, parameters, text))
+    every, wrong = with_machines(with_alarms(with_parameters(statements, parameters, text)))
     return syntax.Program(every, name, text), [*problems, *wrong][:MAX_DIAGNOSTICS]
 
 

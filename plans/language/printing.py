@@ -14,6 +14,7 @@ from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
 from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.numerals import canonical
+from tidelog.plans.tree.walk import written
 
 _RESERVED = frozenset(
     {
@@ -234,6 +235,8 @@ def format_statement(statement: syntax.Statement) -> str:  # noqa: PLR0911 - one
             return f"parameter {statement.name} = {format_term(syntax.Constant(statement.value))}."
         case syntax.CalendarDeclaration():
             return f"{_calendar(statement)}."
+        case syntax.AlarmDeclaration():
+            return f"{_alarm(statement)}."
 
 
 def _fact(fact: syntax.FactStatement) -> str:
@@ -277,6 +280,15 @@ def _calendar(calendar: syntax.CalendarDeclaration) -> str:
 def format_times(calendar: syntax.CalendarDeclaration) -> list[str]:
     """The parts that say when a calendar holds: `mon-fri 08:00-17:00`, or `each day`; none where a file says it."""
     return [f"each {calendar.each}"] if calendar.each else [*map(_daily, calendar.daily)]
+
+
+def _alarm(alarm: syntax.AlarmDeclaration) -> str:
+    parts = [_declared(alarm.predicate, alarm.fields), f"priority {alarm.priority}"]
+    parts += [f"text {quote(alarm.text)}"] if alarm.text else []
+    parts += ["acknowledge"] if alarm.latched else []
+    parts += [] if alarm.longest is None else [f"shelve at most {format_time(alarm.longest)}{alarm.longest_unit}"]
+    parts += [f"inhibited by {_atom(atom)}" for atom in alarm.inhibitors]
+    return f"alarm {', '.join(parts)}"
 
 
 def _daily(daily: syntax.Daily) -> str:
@@ -326,6 +338,5 @@ def _field(field: syntax.Field) -> str:
 
 
 def format_program(program: syntax.Program) -> str:
-    """A program, one statement a line, each line ended; rules that assignments stand for are left out."""
-    written = (item for item in program.statements if not (isinstance(item, syntax.Rule) and item.assigns == "holds"))
-    return "".join(f"{format_statement(statement)}\n" for statement in written)
+    """A program, one statement a line, each line ended; what assignments and alarms stand for is left out."""
+    return "".join(f"{format_statement(statement)}\n" for statement in written(program))

@@ -38,7 +38,7 @@ _PLAIN = re.compile(
 _METRIC = frozenset(["diamondminus", "diamondplus", "boxminus", "boxplus", "sometime", "always", "since", "until"])
 _UNFINISHED = _METRIC | {"not", "in", "mod", "over", "by", "per"}
 """Words after which a statement goes on, even on the next line."""
-_DIRECTIVES = frozenset(["timeline", "input", "output", "background", "ask", "parameter", "calendar"])
+_DIRECTIVES = frozenset(["timeline", "input", "output", "background", "ask", "parameter", "calendar", "alarm"])
 _CONTINUES = frozenset([",", ":-", "since", "until"])
 """What continues the statement before it when a line starts with it."""
 

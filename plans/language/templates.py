@@ -36,6 +36,7 @@ diamondminus diamondplus boxminus boxplus sometime always not since until in for
 max abs timeline input output background ask parameter rational integer unit resolution round delay from inf
 calendar per each zone except to hour day week month year mon tue wed thu fri sat sun
 monday tuesday wednesday thursday friday saturday sunday jan feb mar apr may jun jul aug sep oct nov dec
+alarm priority text acknowledge shelve at most inhibited critical high medium low
 us ms s min h d
 """
 KEYWORDS = frozenset(_KEYWORDS.split())

@@ -11,6 +11,7 @@ from lark import Token, Transformer
 
 from tidelog.plans.data.times import read_iso
 from tidelog.plans.diagnostics.errors import DataError, Span
+from tidelog.plans.language.alarm_drafts import Part, acknowledge_of, alarm_of, inhibited_of, priority_of, shelve_of, text_of
 from tidelog.plans.language.calendar_drafts import Each, Except, Zone, calendar_of, daily_of
 from tidelog.plans.language.drafts import (
     TYPES,
@@ -342,6 +343,24 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def calendar_except(self, items: list[Any]) -> Except:
         return Except(items[-1].text, len(items) > 1, cover(items))
+
+    def alarm(self, items: list[Any]) -> syntax.AlarmDeclaration:
+        return alarm_of(items)
+
+    def alarm_priority(self, items: list[Token]) -> Part:
+        return priority_of(items)
+
+    def alarm_text(self, items: list[Token]) -> Part:
+        return text_of(items)
+
+    def alarm_acknowledge(self, items: list[Token]) -> Part:
+        return acknowledge_of(items)
+
+    def alarm_shelve(self, items: list[Token]) -> Part:
+        return shelve_of(items)
+
+    def alarm_inhibited(self, items: list[Any]) -> Part:
+        return inhibited_of(items)
 
     def parameter(self, items: list[Any]) -> syntax.Parameter:
         name, sign, constant = items[1:]

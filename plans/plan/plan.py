@@ -23,6 +23,7 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief, named, number
 from tidelog.plans.tree.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 
@@ -318,7 +319,8 @@ class Plan:
     `announcing` are the steps that tell of what goes on holding when it begins and when it ends alone.
     `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
     (encoded) how far behind the watermark the facts of an input may begin, for those that declare it. `by_calendars` are the
-    steps that rest on calendars, and on no stream.
+    steps that rest on calendars, and on no stream. `silent` are outputs that only a desk is told of: what becomes of
+    `alarms`.
     """
 
     name: str
@@ -340,6 +342,13 @@ class Plan:
     unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)
     by_calendars: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
+    alarms: tuple[Alarm, ...] = ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The outputs that go to sinks."""
+        return tuple(name for name in self.outputs if name not in self.silent)
 
     @property
     def follows_time(self) -> bool:

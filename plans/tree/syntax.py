@@ -429,7 +429,41 @@ class CalendarDeclaration:
     span: Span = place()
 
 
-Statement = Rule | FactStatement | TimelineDeclaration | Input | Output | Background | Ask | Parameter | CalendarDeclaration
+PriorityName = Literal["critical", "high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmDeclaration:
+    """`alarm hot(room: text), priority high, text "{room} is hot", acknowledge, shelve at most 8 h, inhibited by night.`
+
+    An output with a life cycle, for which `plans/tree/alarms.py` has the rules. With `latched` it stays in the list until it
+    is acknowledged, also after it has ended. It may be shelved for `longest` at the most, in `longest_unit`; without it, not
+    at all. Where one of `inhibitors` holds, whose arguments are fields of the alarm, it is suppressed by design.
+    """
+
+    predicate: str
+    fields: tuple[Field, ...] = ()
+    priority: PriorityName = "medium"
+    text: str = ""
+    latched: bool = False
+    longest: Time | None = None
+    longest_unit: str = ""
+    inhibitors: tuple[Atom, ...] = ()
+    span: Span = place()
+
+
+Statement = (
+    Rule
+    | FactStatement
+    | TimelineDeclaration
+    | Input
+    | Output
+    | Background
+    | Ask
+    | Parameter
+    | CalendarDeclaration
+    | AlarmDeclaration
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,17 @@ def statements_of(program: syntax.Program, kind: type[_T]) -> tuple[_T, ...]:
     return tuple(statement for statement in program.statements if isinstance(statement, kind))
 
 
+def written(program: syntax.Program) -> tuple[syntax.Statement, ...]:
+    """The statements that the text has, without those that assignments and alarms stand for."""
+    alarms = {item.span for item in statements_of(program, syntax.AlarmDeclaration)}
+    return tuple(
+        item
+        for item in program.statements
+        if not (isinstance(item, syntax.Rule) and item.assigns == "holds")
+        and (item.span not in alarms or isinstance(item, syntax.AlarmDeclaration))
+    )
+
+
 def supplied(program: syntax.Program) -> tuple[syntax.Background | syntax.CalendarDeclaration, ...]:
     """The statements that bring facts of their own: backgrounds and calendars."""
     return (*statements_of(program, syntax.Background), *statements_of(program, syntax.CalendarDeclaration))

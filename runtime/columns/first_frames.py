@@ -94,7 +94,7 @@ class FirstFrames:
         course.telling.limit(bound.room)
         for fresh, watermark in self._stretches():
             told = self._ahead.without(course.tell(fresh, watermark))
-            outlet.answers += told
+            outlet.answers += outlet.said(told)
             course.check_room(self._settings.max_state)
             bound.moved(len(told))
         return self._hand_over(course, graph, outlet)
@@ -109,7 +109,7 @@ class FirstFrames:
         told, outlet.answers = outlet.answers, []
         state = Handover(course, graph, outlet, wanted).state(watch)
         ahead, outlet.answers = outlet.answers, told
-        outlet.answers += self._ahead.without(ahead)
+        outlet.answers += outlet.said(self._ahead.without(ahead))
         self._ahead.begin(ahead)
         return state
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidelog.operators.operator import shift
@@ -39,13 +39,15 @@ class Held:
         self._coverage[output].insert(facts)
         self._count += len(facts)
 
-    def at(self, present: int, frontier: int) -> list[Record]:
+    def at(self, present: int, frontier: int, outputs: Iterable[str] | None = None) -> list[Record]:
         """What holds at a time (encoded), or has no end that is known: each with its range; what begins last comes first.
 
-        The stream is complete up to `frontier`: what holds at the time up to which an output is known has not ended.
+        The stream is complete up to `frontier`: what holds at the time up to which an output is known has not ended. With
+        `outputs`, it is told of these alone.
         """
         found: list[Record] = []
-        for output, coverage in self._coverage.items():
+        for output in self._coverage if outputs is None else outputs:
+            coverage = self._coverage[output]
             standing, known = self._standing[output], shift(frontier, self._leads[output])
             for row, bounds in coverage.rows.items():
                 if row not in standing and (run := _run_at(bounds, present, known)) is not None:

@@ -24,6 +24,9 @@ class Outlet:
 
     def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound, *, keeps_held: bool = False) -> None:
         self.answers: list[Record] = []
+        self._silent = plan.silent
+        self.unsaid = 0
+        """How many answers were for a desk alone, which looks at what is held."""
         self.violated: list[Violation] = []
         announced = {name: found for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
         self.emission = emission(emit, plan.outputs, announced)
@@ -52,9 +55,20 @@ class Outlet:
             if self.held is not None and (facts or notices is not None):
                 self.held.receive(step, facts, notices)
             records = self.emission.receive(step, facts, frontier, notices)
-            self.answers += self._untold(records) if self.told else records
+            if step in self._silent:
+                self.unsaid += len(records)
+            else:
+                self.answers += self._untold(records) if self.told else records
             if step in self.told:
                 self._forget(step, frontier)
+
+    def said(self, records: list[Record]) -> list[Record]:
+        """Of some answers those that are not for a desk alone."""
+        if not self._silent:
+            return records
+        found = [record for record in records if record[0] not in self._silent]
+        self.unsaid += len(records) - len(found)
+        return found
 
     def _accuse(self, step: str, facts: Sequence[Fact], notices: Notices | None) -> None:
         said, heard = self.accused.setdefault(step, ([], Notices()))
@@ -89,7 +103,7 @@ class Outlet:
 
     def arrive(self, delivery: Delivery) -> bool:
         """Input facts arrived at some time points; returns whether outputs that are known already may have more to tell."""
-        self.answers += self.emission.arrive(delivery.points, delivery.frontier)
+        self.answers += self.said(self.emission.arrive(delivery.points, delivery.frontier))
         return bool(delivery.points)
 
     def waits(self, step: str) -> bool:
@@ -106,11 +120,11 @@ class Outlet:
 
     def finish(self) -> None:
         """The stream has ended, and all has been received."""
-        self.answers += self._untold(self.emission.finish())
+        self.answers += self.said(self._untold(self.emission.finish()))
 
     def rest(self) -> None:
         """The stream has stopped before its end: tell what is known and was left untold."""
-        self.answers += self._untold(self.emission.rest())
+        self.answers += self.said(self._untold(self.emission.rest()))
 
     @property
     def violations(self) -> int:

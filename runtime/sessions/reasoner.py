@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.alarms.desk import OpenAlarm, open_alarms
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.saved import seal, taking, unseal
@@ -239,7 +240,26 @@ class Reasoner:
 
         Each has the range over which it is known to hold, `POS` standing for an end that is not known. Empty without `held`.
         """
-        return [] if self._outlet.held is None else self._outlet.held.at(present, self._intake.frontier)
+        return [] if self._outlet.held is None else self._outlet.held.at(present, self._intake.frontier, self.plan.told)
+
+    def open_alarms(self) -> list[OpenAlarm]:
+        """All alarms that are not normal, as far as the stream is complete.
+
+        MethodError without `held`, and where the plan was not made for a desk (`tidelog.compile(…, desk=True)`).
+        """
+        held, plan = self._outlet.held, self.plan
+        if plan.alarms and not plan.silent:
+            raise MethodError("the plan has no desk: make it with `tidelog.compile(..., desk=True)`")
+        if held is None:
+            raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
+        frontier = self._intake.frontier
+        names = [*plan.silent, *(alarm.name for alarm in plan.alarms)]
+        return open_alarms(plan.alarms, plan.timeline, held.at(frontier, frontier, names))
+
+    @property
+    def alarm_changes(self) -> int:
+        """How often something was told of alarms, so that who looks at them knows whether to look again."""
+        return self._outlet.unsaid
 
     @property
     def memory(self) -> Memory:

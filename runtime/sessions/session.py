@@ -21,6 +21,7 @@ from tidelog.plans.plan.questions import HypotheticalAnswer, Status
 from tidelog.runtime.intake.intake import MAX_LEAD, Delivery, raise_refused
 from tidelog.runtime.network.state_bound import MAX_STATE
 from tidelog.runtime.ports.interfaces import Batch, EmitMode
+from tidelog.runtime.sessions.acting import Acting
 from tidelog.runtime.sessions.questions import Inquiry
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import SOURCE, SessionOptions, Settings
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.why.explain import Reason
 
 
-class Session(Reasoner, Generic[A]):
+class Session(Reasoner, Acting, Generic[A]):
     """Push facts, advance time, pull answers.
 
     The same plan gives the same answers, however facts are batched and in whatever order they come, as long as none is late.

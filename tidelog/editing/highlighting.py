@@ -38,7 +38,7 @@ class TideLexer(RegexLexer):  # type: ignore[misc] # Pygments has no types
             (r'"(?:[^"\\\n]|\\[^\n])*"', String.Double),
             (r"'[^'\n]+'", Name.Function),
             (r"(timeline)(\s+)(rational|integer)\b", bygroups(Keyword.Declaration, Whitespace, Keyword.Type)),
-            (r"(?:input|output|background|ask|parameter|calendar)(?=\s+[A-Za-z_'])", Keyword.Declaration),
+            (r"(?:input|output|background|ask|parameter|calendar|alarm)(?=\s+[A-Za-z_'])", Keyword.Declaration),
             (rf"(?:unit|resolution|delay)(?!\w)(?=\s*{_NUMBER})", Keyword.Declaration),
             (r"(round)(\s+)(down|nearest|up)\b", bygroups(Keyword.Declaration, Whitespace, Keyword.Type)),
             (r'(?:from|zone)(?=\s*")', Keyword.Declaration),

@@ -100,7 +100,7 @@ def compile_program(program: ProgramSettings, folder: Path) -> Plan:
     """The plan of a program; SpecError where it cannot be read, or its times are none."""
     path = folder / program.program
     try:
-        plan = compile_path(path)
+        plan = compile_path(path, desk=True)
     except OSError as error:
         raise SpecError(f"cannot read the program `{path}`: {error.strerror}") from None
     times = TimeReader(plan.timeline)
@@ -233,7 +233,7 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
     spec = parse_spec(sink.spec, allow_remote=True)
     clients = ClientLimits(settings.limits.clients)
     path = _from(folder, sink.spec, spec.path)
-    return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.outputs, keeps_file=True)
+    return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.told, keeps_file=True)
 
 
 def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> over_http.WebhookSink:
@@ -272,7 +272,7 @@ def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:
 
 def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:
     """The predicates of which a sink is told: all answers, or those; SpecError for one that is no output."""
-    outputs = [*plan.outputs, *(question.name for question in plan.questions)]
+    outputs = [*plan.told, *(question.name for question in plan.questions)]
     for name in predicates:
         if name not in outputs:
             raise SpecError(f"the program has no output `{name}`: it has {', '.join(outputs)}")

@@ -3,9 +3,12 @@ lines."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from tidelog.connectors.formats.decoding import Admission
 from tidelog.connectors.formats.json.documents import Document, Number, constant, kind, load
 from tidelog.connectors.formats.json.flat import FlatForm
+from tidelog.plans.data.actions import ACTIONS, Action, ActionName, action_record
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
@@ -15,6 +18,7 @@ from tidelog.plans.tree.numerals import shorten
 
 KEYS = ("predicate", "args", "time", "interval", "retract")
 """The keys of a fact in its plain form."""
+_ACTION_KEYS = ("alarm", "args", "who", "comment", "via", "for")
 
 
 class ExactJson:
@@ -39,12 +43,31 @@ class ExactJson:
         if _is_id(document.get("id")):
             del document["id"]
         is_retracted = isinstance(document.get("retract"), bool) and bool(document.pop("retract"))
+        if (name := self._action(document)) is not None:
+            return self._read_action(name, document), is_retracted
         if "predicate" in document:
             predicate, values = _plain_atom(document)
         else:
             predicate, values = self._keyed_atom(document)
         row = self._admission.row(predicate, values)
         return (predicate, row, *self._range(document)), is_retracted
+
+    def _action(self, document: Document) -> ActionName | None:
+        """What somebody does with an alarm, where the line says so: `{"acknowledge": {"alarm": …}, "time": 17}`."""
+        if not self._schema.alarms:
+            return None
+        return next((name for name in ACTIONS if name in document and name not in self._schema.predicates), None)
+
+    def _read_action(self, name: ActionName, document: Document) -> Record:
+        if self._admission.only is not None:
+            raise DataError(f"expected facts of `{self._admission.only}`, got `{name}`")
+        for key in document:
+            if key not in (name, "time"):
+                raise DataError(f"unknown key `{shorten(key)}` beside `{name}`{suggest(key, [name, 'time'])}")
+        time = document.get("time")
+        if not isinstance(time, str):
+            raise DataError("`time` is missing" if time is None else f"`time` must be a number or text, got {kind(time)}")
+        return action_record(self._schema, self._reader, read_action(name, document[name]), time)
 
     def _range(self, document: Document) -> tuple[int, int]:
         given = [key for key in ("time", "interval") if key in document]
@@ -90,6 +113,36 @@ class ExactJson:
         declared = [known for known, schema in self._schema.predicates.items() if schema.fields]
         near = suggest(name, declared if isinstance(document[name], dict) else [*KEYS, *declared])  # no key holds an object
         return DataError(f"`{shorten(name)}` is neither a key of a fact nor an input with named fields{near}")
+
+
+def read_action(name: ActionName, told: object) -> Action:
+    """What somebody does with an alarm, as JSON has it; DataError for what is none."""
+    if not isinstance(told, dict):
+        raise DataError(f'`{name}` must hold an object such as {{"alarm":…,"args":[…],"who":…}}, got {kind(told)}')
+    for key in told:
+        if key not in _ACTION_KEYS:
+            raise DataError(f"`{name}` has no `{shorten(key)}`{suggest(key, _ACTION_KEYS)}")
+    texts = {key: _text(name, key, told[key]) for key in ("alarm", "who", "comment", "via") if key in told}
+    if "alarm" not in texts:
+        raise DataError(f"`{name}` lacks `alarm`, the predicate of one")
+    args: Any = told.get("args", [])
+    if not isinstance(args, list | dict):
+        raise DataError(f"`args` must be an array or an object, got {kind(args)}")
+    given: Any = (
+        {key: constant(value, f"`{key}`") for key, value in args.items()}
+        if isinstance(args, dict)
+        else [constant(value, f"argument {number}") for number, value in enumerate(args, 1)]
+    )
+    lasting = told.get("for")
+    if lasting is not None and not isinstance(lasting, str):
+        raise DataError(f"`for` must be text such as `2 h`, or a number, got {kind(lasting)}")
+    return Action(name, texts["alarm"], given, texts.get("who", ""), texts.get("comment", ""), texts.get("via", ""), lasting)
+
+
+def _text(name: str, key: str, value: object) -> str:
+    if not isinstance(value, str) or isinstance(value, Number):
+        raise DataError(f"`{key}` of `{name}` must be text, got {kind(value)}")
+    return value
 
 
 def _is_id(value: object) -> bool:

@@ -80,7 +80,7 @@ class Watch:
     @property
     def names(self) -> list[str]:
         """Of what there are answers: predicates and questions."""
-        return [*dict.fromkeys([*self.plan.outputs, *[question.name for question in self.plan.questions]])]
+        return [*dict.fromkeys([*self.plan.told, *[question.name for question in self.plan.questions]])]
 
     def attach(self, engine: Watched, *, is_durable: bool = False) -> None:
         """This engine is watched; `is_durable` tells that it says when it has stored something."""

@@ -55,7 +55,7 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
 
 
 def _summary(unit: Unit) -> str:
-    lines = [f"program {unit.settings.name}: {count(len(unit.plan.steps), 'step')}, tells {', '.join(unit.plan.outputs)}"]
+    lines = [f"program {unit.settings.name}: {count(len(unit.plan.steps), 'step')}, tells {', '.join(unit.plan.told)}"]
     lines += [
         f"  source {name}: {source.name}" if name != source.name else f"  source {name}"
         for name, source in unit.sources.items()
