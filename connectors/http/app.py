@@ -18,9 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.http.desk.requests import DeskRequests
 from tidelog.connectors.http.metrics import Metrics
 from tidelog.connectors.http.outboxes import Outboxes, Taking
-from tidelog.connectors.http.requests.access import COOKIE, Access
+from tidelog.connectors.http.requests.access import COOKIE, Access, User
 from tidelog.connectors.http.requests.guard import Guard
 from tidelog.connectors.http.requests.posting import Posting
 from tidelog.connectors.http.requests.reading import read_body
@@ -53,6 +54,7 @@ class App:
     ) -> None:
         self._settings, self._watches, self._actions = settings, watches, actions
         self._access = Access(settings)
+        self._desk = DeskRequests(settings, self._access)
         self._posting, self._outboxes = Posting(settings), outboxes
         self._streams = Streams(settings.max_listeners, settings.keep_alive_seconds)
         self._threads: anyio.CapacityLimiter | None = None
@@ -76,6 +78,9 @@ class App:
             Route("/outbox/{name}/schema", self._outboxes.schema),
             Route("/outbox/{name}/ack", Taking(self._outboxes), methods=["POST"]),
             Route("/metrics", self._metrics),
+            Route("/alarms", self._of_program(self._desk.alarms)),
+            Route("/alarms/history", self._of_program(self._desk.history)),
+            Route("/alarms/{id}/{action}", self._of_program(self._desk.act), methods=["POST"]),
             Route("/healthz", self._health),
             Route("/ready", self._ready),
             Route("/-/{action}", self._act, methods=["POST"]),
@@ -106,12 +111,13 @@ class App:
             return _file("login.html")
         body, _ = await read_body(request, _LOGIN_BYTES, self._settings.body_seconds)
         told = parse_qs(body[:_LOGIN_BYTES].decode("latin-1")).get("token", [""])[0].strip()
-        if not self._access.is_token(told):
+        user = self._access.user_of(told)
+        if user is None:
             await anyio.sleep(_PAUSE)
             return _file("login.html", 403)
         answer = RedirectResponse("/", 303)
         secure = self._settings.tls is not None
-        answer.set_cookie(COOKIE, self._access.cookie, httponly=True, samesite="strict", secure=secure, max_age=30 * 86400)
+        answer.set_cookie(COOKIE, user.cookie, httponly=True, samesite="strict", secure=secure, max_age=30 * 86400)
         return answer
 
     async def _state(self, request: Request, watch: Watch) -> Response:
@@ -119,8 +125,10 @@ class App:
         first = max(0, _number(request.query_params.get("first")))
         state = View(watch).state(**versions, first=first)
         state["programs"] = list(self._watches)
-        state["writable"] = self._settings.token is not None and self._access.is_known(request.headers, request.cookies)
-        state["locked"] = self._settings.token is not None and not state["writable"]
+        user = self._access.user(request.headers, request.cookies)
+        state["writable"] = user is not None and user.may("configure")
+        state["locked"] = self._access.asks and user is None
+        state["user"] = _user(user, asks=self._access.asks)
         state["takes_posts"] = watch.ingest.is_open
         return JSONResponse(state)
 
@@ -238,6 +246,13 @@ class App:
             return await answer(request, watch)
 
         return of_program
+
+
+def _user(user: User | None, *, asks: bool) -> dict[str, str]:
+    """Who asks, and what he may do, for the page; a stranger on this machine may see."""
+    if user is None:
+        return {"name": "", "role": "view" if asks else "configure"}
+    return {"name": user.name, "role": user.role}
 
 
 def _told(known: Reasons, timeline: Timeline, fact: Record) -> dict[str, str]:

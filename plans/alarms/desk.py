@@ -34,7 +34,8 @@ class OpenAlarm:
     """An alarm that is not normal. Times are encoded.
 
     `begins` is when its condition began to hold, None where it does not, and never did in this state; `ends` when it ended,
-    where it waits to be acknowledged. `shelved_until` is the last end of its shelves.
+    where it waits to be acknowledged. `shelved_until` is the last end of its shelves. `cause` is the `id` of the alarm into
+    which it is folded, and `folded` how many are folded into this one.
     """
 
     id: str
@@ -51,6 +52,8 @@ class OpenAlarm:
     shelved_until: int | None = None
     removed: list[Deed] = field(default_factory=list)
     is_suppressed: bool = False
+    cause: str | None = None
+    folded: int = 0
 
 
 def alarm_id(alarm: str, row: Sequence[object]) -> str:

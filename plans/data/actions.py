@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
-from typing import Final, Literal, get_args
+from typing import Final
 
 from tidelog.plans.data.facts import AlarmSchema, Record, Schema, ValueLike
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.tree.alarms import ActionName
 from tidelog.plans.tree.literals import UNIT_SECONDS
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import AlarmDeclaration, Interval
 
-ActionName = Literal["acknowledge", "comment", "shelve", "unshelve", "remove", "restore"]
-ACTIONS: Final[tuple[ActionName, ...]] = get_args(ActionName)
-"""`remove` takes an alarm out of service, `restore` brings it back."""
 MAX_COMMENT: Final = 2_000
 """The most characters of a comment, and of a name."""
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, get_args
 
 from tidelog.plans.tree.names import fresh_name
 from tidelog.plans.tree.syntax import (
@@ -47,7 +47,8 @@ from tidelog.plans.tree.syntax import (
     Wildcard,
 )
 
-ACTIONS: Final = ("acknowledge", "comment", "shelve", "unshelve", "remove", "restore")
+ActionName = Literal["acknowledge", "comment", "shelve", "unshelve", "remove", "restore"]
+ACTIONS: Final[tuple[ActionName, ...]] = get_args(ActionName)
 """What people do with an alarm. `remove` takes it out of service, `restore` brings it back."""
 STATES: Final = (
     "out_of_service",

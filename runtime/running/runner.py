@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
+from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ConnectorError, StateError
 from tidelog.plans.plan.plan import Plan
@@ -217,6 +218,20 @@ class Runner:
     def connected(self) -> list[tuple[str, bool]]:
         """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""
         return [*self._sources.connected(), *[(sink.name, sink.standing.is_connected) for sink in self._sinks]]
+
+    def open_alarms(self) -> list[OpenAlarm]:
+        """All alarms that are not normal: see `Session.open_alarms`."""
+        return self._session.open_alarms()
+
+    @property
+    def alarm_changes(self) -> int:
+        """How often something was told of alarms."""
+        return self._session.alarm_changes
+
+    @property
+    def frontier(self) -> int:
+        """Up to when (encoded) the stream is complete."""
+        return self._session.frontier
 
     def holding(self, present: int) -> list[Record]:
         """All answers that hold at a time (encoded), where somebody wants to know: see `Session.holding`."""

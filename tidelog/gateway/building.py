@@ -13,7 +13,7 @@ from tidelog import connectors  # loads what it needs once it is used
 from tidelog.compiling import compile_path
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.formats.formats import make_decoder
-from tidelog.connectors.http.settings import HttpSettings
+from tidelog.connectors.http.settings import HttpSettings, UserSettings
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
@@ -112,6 +112,8 @@ def compile_program(program: ProgramSettings, folder: Path) -> Plan:
                 times.duration(value)
             except DataError as error:
                 raise SpecError(f"`{name}`: {error}") from None
+    if plan.alarms and program.emit != "changes":
+        raise SpecError(f"`emit`: a program with alarms tells begins and ends: `changes`, not `{program.emit}`")
     if program.clock is not None and plan.timeline.unit is None:
         raise SpecError("`clock` needs a program with a unit, such as `timeline integer, unit 1 s`")
     return plan
@@ -262,12 +264,23 @@ def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:
         return HttpSettings(
             parse_host_port(http.listen),
             token=None if http.token is None else check_token(http.token.reveal(folder)),
+            users=_users(http, folder),
             tls=load_certificate(str(folder / http.certificate), str(folder / http.key)) if http.certificate else None,
             hosts=http.hosts,
             max_body=http.max_body,
             max_clients=http.max_clients,
             max_listeners=http.max_listeners,
         )
+
+
+def _users(http: HttpFileSettings, folder: Path) -> tuple[UserSettings, ...]:
+    users = tuple(UserSettings(user.name, user.role, check_token(user.token.reveal(folder))) for user in http.user)
+    tokens = [user.token for user in users] + ([] if http.token is None else [http.token.reveal(folder)])
+    if len({user.name for user in users}) < len(users) or not all(user.name.strip() for user in users):
+        raise SpecError("each `user` needs a name of his own")
+    if len({*tokens}) < len(tokens):
+        raise SpecError("two users have the same token: nobody could tell them apart")
+    return users
 
 
 def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:

@@ -77,6 +77,8 @@ class Running:
         sources = list(self.unit.sources.values())
         if self._watch is not None and self._settings.http is not None and self._settings.http.ingest:
             sources.append(self._watch.ingest)
+        if self._watch is not None and self.unit.plan.alarms:
+            sources.append(self._watch.desk.actions)
         sinks = [*self.unit.sinks.values(), *[OutboxSink(outbox, name) for name, outbox in self._outboxes.items()]]
         settings = Settings(
             emit=program.emit,
@@ -124,7 +126,8 @@ class Running:
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run; says that it has started once its state is restored. Raises what the engine raises."""
         if self._watch is not None:
-            self._watch.attach(self.engine, is_durable=self._store is not None)
+            by_clock = self.unit.settings.clock is not None
+            self._watch.attach(self.engine, is_durable=self._store is not None, goes_by_clock=by_clock)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._wait_started, task_status)

@@ -8,12 +8,13 @@ from typing import Any
 from tidelog.connectors.formats.decoding import Admission
 from tidelog.connectors.formats.json.documents import Document, Number, constant, kind, load
 from tidelog.connectors.formats.json.flat import FlatForm
-from tidelog.plans.data.actions import ACTIONS, Action, ActionName, action_record
+from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.facts import PredicateSchema, Record, Schema
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.tree.alarms import ACTIONS, ActionName
 from tidelog.plans.tree.numerals import shorten
 
 KEYS = ("predicate", "args", "time", "interval", "retract")

@@ -70,13 +70,20 @@ class Guard:
         if path in _PUBLIC or path.startswith(_PUBLIC_FOLDER) or not self._access.needs_token(method):
             return None
         if self._asks_itself(method, path) or self._access.is_known(connection.headers, connection.cookies):
-            return None
+            return self._forbidden(connection, method, path)
         if path == "/" and "text/html" in connection.headers.get("accept", ""):
             return RedirectResponse("/login", 303)
         if "authorization" in connection.headers:
             await anyio.sleep(_REFUSAL_PAUSE)
         told = {"error": "the token is missing or wrong", "hint": "send `Authorization: Bearer TOKEN`"}
         return JSONResponse(told, 401, {"www-authenticate": "Bearer"})
+
+    def _forbidden(self, connection: HTTPConnection, method: str, path: str) -> Response | None:
+        """What somebody is told who is known, and may not do this."""
+        role = self._access.role_for(method, path)
+        if self._asks_itself(method, path) or self._access.is_known(connection.headers, connection.cookies, role):
+            return None
+        return JSONResponse({"error": f"this is for those who may `{role}`"}, 403)
 
     def _telling(self, scope: Scope, method: str, send: Send) -> Send:
         async def tell(message: Message) -> None:

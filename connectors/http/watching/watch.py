@@ -6,8 +6,10 @@ import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.http.desk.desk import Desk
 from tidelog.connectors.http.watching.devices import Devices
 from tidelog.connectors.http.watching.feed import Feed
 from tidelog.connectors.http.watching.ingest import Ingest, Posted, Ticket
@@ -37,11 +39,11 @@ class Watch:
     """The observer of one engine. `ingest` is a source for it, of what is posted.
 
     With `iso` answers have times as ISO-8601, where the program declares a unit. `kept_answers` and `kept_bytes` bound the
-    answers that are there for a client that is slow, or comes back. `now` is the time of day (seconds since 1970), `clock`
-    what durations are measured by.
+    answers that are there for a client that is slow, or comes back. `history` is the file for what becomes of alarms. `now`
+    is the time of day (seconds since 1970), `clock` what durations are measured by.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         plan: Plan,
         *,
@@ -49,6 +51,7 @@ class Watch:
         iso: bool = False,
         kept_answers: int = KEPT_ANSWERS,
         kept_bytes: int = KEPT_BYTES,
+        history: Path | None = None,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -58,13 +61,14 @@ class Watch:
         """The sources of the program that are posted to by devices."""
         self.feed = Feed(kept_answers, kept_bytes)
         self.now, self.clock = now, clock
-        self.is_ready = self.is_durable = False
+        self.is_ready = self.is_durable = self.goes_by_clock = False
         self.engine: Watched | None = None
         self.latency, self.commits = Durations(), Durations()
         self.told_counts: dict[str, int] = {}
         self.letters: deque[tuple[float, str, str, Rejected]] = deque(maxlen=MAX_LETTERS)
         self.letters_count = self.violation_count = 0
         self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
+        self.desk = Desk(plan, history, clock)
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
         self._tickets: deque[Ticket] = deque()
         self._storing: list[Ticket] = []
@@ -75,6 +79,7 @@ class Watch:
         self.plan = plan
         self.version = hashlib.sha256(plan.program.text.encode()).hexdigest()
         """What tells this program from every other."""
+        self.desk.replace(plan)
         self._encoder = JsonEncoder(plan.schema, iso=iso and plan.timeline.unit is not None)
 
     @property
@@ -82,9 +87,11 @@ class Watch:
         """Of what there are answers: predicates and questions."""
         return [*dict.fromkeys([*self.plan.told, *[question.name for question in self.plan.questions]])]
 
-    def attach(self, engine: Watched, *, is_durable: bool = False) -> None:
-        """This engine is watched; `is_durable` tells that it says when it has stored something."""
-        self.engine, self.is_durable = engine, is_durable
+    def attach(self, engine: Watched, *, is_durable: bool = False, goes_by_clock: bool = False) -> None:
+        """This engine is watched; `is_durable` tells that it says when it has stored something, `goes_by_clock` that time
+        moves with the machine's clock."""
+        self.engine, self.is_durable, self.goes_by_clock = engine, is_durable, goes_by_clock
+        self.desk.engine = engine
 
     # --- what the engine tells ------------------------------------------------------------------------------------------
 
@@ -92,6 +99,7 @@ class Watch:
         """The operators have taken a batch, but for what was refused."""
         accepted = [] if batch is None else self._accepted(batch.records, refused)
         self.sources.took(source, batch, accepted, refused)
+        self.desk.took(accepted)
         self._keep_letters(source_name(source), ((kind_of(item), item) for item in refused))
         if batch is None:
             return
@@ -116,16 +124,19 @@ class Watch:
             else:
                 self.lanes.add(answer)
             self.told_counts[name] = self.told_counts.get(name, 0) + 1
+        self.desk.told(answers)
         self.feed.wake()
 
     def committing(self) -> None:
         """What was taken by now is going to be stored; what is taken meanwhile is not."""
         self._storing = [*self._tickets]
         self._tickets.clear()
+        self.desk.history.committing()
 
     def committed(self, seconds: float) -> None:
         """What was taken before is stored: whoever posted it is told."""
         self.commits.observe(seconds)
+        self.desk.history.committed()
         for ticket in self._storing:
             ticket.stored.set()
         self._storing = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.ports.interfaces import SinkStatistics
 
@@ -83,6 +84,14 @@ class Watched(Protocol):
     def statistics(self) -> RunCounts: ...
 
     def holding(self, present: int) -> list[Record]: ...
+
+    def open_alarms(self) -> list[OpenAlarm]: ...
+
+    @property
+    def alarm_changes(self) -> int: ...
+
+    @property
+    def frontier(self) -> int: ...
 
     def waiting(self) -> list[tuple[str, int]]: ...
 

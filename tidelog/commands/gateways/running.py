@@ -50,6 +50,10 @@ def run(settings: GatewaySettings, file: Path) -> int:
         raise cause
 
 
+HISTORY = "alarms.jsonl"
+"""The file in a program's state for what became of its alarms."""
+
+
 class Gateway:
     """All that runs of one file."""
 
@@ -119,15 +123,21 @@ class Gateway:
         if name in self._server.watches:
             self._server.watches[name].replace(plan, iso=iso)
         else:
-            self._server.watches[name] = Watch(plan, name=name, iso=iso)
+            folder = self._state_of(unit)
+            history = None if folder is None else folder / HISTORY
+            self._server.watches[name] = Watch(plan, name=name, iso=iso, history=history)
         return self._server.watches[name]
 
     def _store(self, unit: Unit) -> StateDirectory | None:
         """Where a program's state is kept, opened."""
-        if not self._settings.state:
+        path = self._state_of(unit)
+        if path is None:
             return None
-        path = self._file.parent / self._settings.state / unit.settings.name
         return open_state(str(path), unit.plan, when_changed=self._settings.when_program_changes)
+
+    def _state_of(self, unit: Unit) -> Path | None:
+        """The directory of a program's state, if there is one."""
+        return self._file.parent / self._settings.state / unit.settings.name if self._settings.state else None
 
     def _tapped(self) -> list[str]:
         """What there is to listen to."""

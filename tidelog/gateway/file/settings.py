@@ -142,11 +142,20 @@ class WebhookSinkSettings(
     retry_longest: Positive = 60.0
 
 
+class UserFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Somebody with a token of his own: `view` sees, `operate` answers alarms, `configure` may do all."""
+
+    name: str
+    token: Secret
+    role: Literal["view", "operate", "configure"] = "operate"
+
+
 class HttpFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The page, metrics, answers as they become known, and facts that are posted."""
 
     listen: str = "127.0.0.1:8080"
     token: Secret | None = None
+    user: tuple[UserFileSettings, ...] = ()
     certificate: str = ""
     key: str = ""
     hosts: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The desk over HTTP: open alarms, what people do with them, and what became of them before."""

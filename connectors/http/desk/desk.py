@@ -1,0 +1,190 @@
+"""The desk of one program: its open alarms as objects, which of them an address means, and their history."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
+from tidelog.connectors.http.desk.actions import Actions
+from tidelog.connectors.http.desk.history import History
+from tidelog.plans.alarms.desk import Deed, OpenAlarm, alarm_id, alarm_text
+from tidelog.plans.alarms.entries import Entry, action_entries, change_entries
+from tidelog.plans.alarms.pending import with_pending
+from tidelog.plans.data.facts import Record, Row
+from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.plan.plan import Plan
+
+MOST_PENDING: Final = 10_000
+"""How many actions may lie ahead of the stream."""
+_KEPT_SECONDS: Final = 0.1
+"""How old a list may be that is asked for again though something has happened since: who asks often is told the same."""
+
+
+class Watched(Protocol):
+    """What runs, and knows which alarms are open."""
+
+    def open_alarms(self) -> list[OpenAlarm]: ...
+
+    @property
+    def alarm_changes(self) -> int: ...
+
+    @property
+    def frontier(self) -> int: ...
+
+
+class Desk:
+    """Told by a watch what its engine took and told; asked by who looks. Without alarms it has nothing to do."""
+
+    def __init__(self, plan: Plan, history: Path | None, clock: Callable[[], float]) -> None:
+        self.history = History(history)
+        self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
+        self._clock = clock
+        self._acted: dict[tuple[str, Row], int] = {}
+        self.actions = Actions()
+        """The source of what people do."""
+        self.engine: Watched | None = None
+        self.replace(plan)
+
+    def replace(self, plan: Plan) -> None:
+        """Another program runs now: what was seen of the old one stays."""
+        self.plan = plan
+        self._alarms = {alarm.name: alarm for alarm in plan.alarms}
+        self._times = TimeFormatter(plan.timeline, plan.timeline.unit is not None)
+        self._list: tuple[object, float, list[OpenAlarm]] | None = None
+
+    @property
+    def has_alarms(self) -> bool:
+        """Whether the program declares any."""
+        return bool(self._alarms)
+
+    # --- what happens ---------------------------------------------------------------------------------------------------
+
+    def took(self, records: Sequence[Record]) -> None:
+        """Facts were taken: what people did is among them."""
+        if self._alarms:
+            entries = [*action_entries(self.plan.alarms, self.plan.timeline, records)]
+            self._pending.extend(entries)
+            self.history.add(entries)
+
+    def told(self, answers: Sequence[object]) -> None:
+        """Answers became known: the begins and ends of alarms are among them."""
+        if self._alarms:
+            self.history.add(change_entries(self._alarms, answers))
+
+    # --- what is asked --------------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Changes with each change of what is told; who has seen this need not ask again."""
+        return (0 if self.engine is None else self.engine.alarm_changes), self.history.version
+
+    def open_alarms(self) -> list[OpenAlarm]:
+        """All alarms that are not normal, the most urgent ones first; what people did counts at once."""
+        engine = self.engine
+        if engine is None or not self._alarms:
+            return []
+        frontier = engine.frontier
+        while self._pending and self._pending[0].at <= frontier:
+            self._pending.popleft()
+        version, now = (*self.version, len(self._pending)), self._clock()
+        if self._list is None or self._list[0] != version:
+            if self._list is not None and now - self._list[1] < _KEPT_SECONDS and len(self._list[2]) > _MANY:
+                return self._list[2]
+            self._list = version, now, with_pending(engine.open_alarms(), self._pending)
+        return self._list[2]
+
+    def find(self, identity: str) -> tuple[str, Row] | None:
+        """The alarm, and its arguments, that an address means: one that is open, or was of late."""
+        item = self.get(identity)
+        if item is not None:
+            return item.alarm, item.args
+        entry = next((entry for entry in reversed(self.history) if self.entry_id(entry) == identity), None)
+        return None if entry is None else (entry.alarm, entry.args)
+
+    def get(self, identity: str) -> OpenAlarm | None:
+        """The open alarm that an address means."""
+        return next((item for item in self.open_alarms() if item.id == identity), None)
+
+    def next_time(self, key: tuple[str, Row], present: int) -> Fraction:
+        """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before.
+
+        What is done at one time has no order; people's clicks have.
+        """
+        step = 1 if self.plan.timeline.is_integer else 2
+        point = present + (present & 1 if step == 2 else 0)
+        last = self._acted.get(key, NEG)
+        point = max(point, last + step)
+        self._acted[key] = point
+        while len(self._acted) > MOST_PENDING:
+            del self._acted[next(iter(self._acted))]
+        return self.plan.timeline.decode_point(point)
+
+    def objects(self, items: Sequence[OpenAlarm]) -> list[dict[str, Any]]:
+        """Open alarms as `GET /alarms` tells of them."""
+        return [self.object(item) for item in items]
+
+    def object(self, item: OpenAlarm) -> dict[str, Any]:
+        """One of them."""
+        return {
+            "id": item.id,
+            "alarm": item.alarm,
+            "args": list(item.args),
+            "text": item.text,
+            "priority": item.priority,
+            "state": item.state,
+            "begins": self._time(item.begins),
+            "ends": self._time(item.ends),
+            "acknowledged": [self._deed(deed) for deed in item.acknowledged],
+            "comments": [self._deed(deed) for deed in item.comments],
+            "shelved": [self._deed(deed) for deed in item.shelved],
+            "shelved_until": self._time(item.shelved_until),
+            "removed": [self._deed(deed) for deed in item.removed],
+            "suppressed": item.is_suppressed,
+            "cause": item.cause,
+            "folded": item.folded,
+        }
+
+    def entry_object(self, entry: Entry) -> dict[str, Any]:
+        """An entry of the history as `GET /alarms/history` tells of it."""
+        found: dict[str, Any] = {
+            "time": self._time(entry.at),
+            "what": entry.kind,
+            "id": self.entry_id(entry),
+            "alarm": entry.alarm,
+            "args": list(entry.args),
+            "text": self._text(entry.alarm, entry.args),
+        }
+        if entry.kind not in ("began", "ended", "corrected"):
+            found |= {"who": entry.who, "comment": entry.comment, "via": entry.via}
+        if entry.began is not None:
+            found["began"] = self._time(entry.began)
+        if entry.until is not None:
+            found["until"] = self._time(entry.until)
+        return found
+
+    @staticmethod
+    def entry_id(entry: Entry) -> str:
+        """The name of its alarm in addresses."""
+        return alarm_id(entry.alarm, entry.args)
+
+    def _text(self, name: str, args: Row) -> str:
+        alarm = self._alarms.get(name)
+        if alarm is None or len(alarm.declared.fields) != len(args):  # it was one of an earlier program
+            return f"{name}({', '.join(map(str, args))})"
+        return alarm_text(alarm, args)
+
+    def _deed(self, deed: Deed) -> dict[str, Any]:
+        return {"who": deed.who, "comment": deed.comment, "via": deed.via, "time": self._time(deed.at)}
+
+    def _time(self, point: int | None) -> Any:
+        if point is None or not NEG < point < POS:
+            return None
+        return number_or_text(self._times.point(point))
+
+
+_MANY: Final = 500
+"""Of fewer open alarms a list is made anew whenever something has happened."""

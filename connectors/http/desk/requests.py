@@ -1,0 +1,172 @@
+"""`GET /alarms`, its history and figures, and `POST /alarms/ID/ACTION`: what people see of alarms, and do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from tidelog.connectors.http.requests.access import Access
+from tidelog.connectors.http.requests.reading import read_body
+from tidelog.connectors.http.settings import HttpSettings
+from tidelog.connectors.http.watching.ingest import Posted, Ticket
+from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.watch import Watch
+from tidelog.plans.data.actions import Action, action_record
+from tidelog.plans.data.times import TimeReader
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.tree.alarms import ACTIONS, ActionName
+
+AT_ONCE: Final = 1_000
+"""How many alarms, or entries, one answer has unless told otherwise (`?size=`)."""
+MOST_AT_ONCE: Final = 10_000
+_BODY: Final = 16 << 10
+_SECONDS: Final = 60.0
+"""How long an action waits to be taken, and stored."""
+_RETRY: Final = {"retry-after": "1"}
+
+
+class _Told(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of an action."""
+
+    who: str = ""
+    comment: str = ""
+    lasting: str | int | float | None = msgspec.field(name="for", default=None)
+
+
+_read = msgspec.json.Decoder(_Told).decode
+
+
+class DeskRequests:
+    """Answers what is asked of a desk, and takes what people do."""
+
+    def __init__(self, settings: HttpSettings, access: Access) -> None:
+        self._settings, self._access = settings, access
+
+    # --- what is asked --------------------------------------------------------------------------------------------------
+
+    async def alarms(self, request: Request, watch: Watch) -> Response:
+        """The open alarms, the most urgent ones first; of these, with `?state=`, `?priority=` and `?alarm=`, those so."""
+        desk = watch.desk
+        if not desk.has_alarms:
+            return _no_alarms()
+        asked = request.query_params
+        items = [
+            item
+            for item in desk.open_alarms()
+            if _is_asked(asked.getlist("state"), item.state)
+            and _is_asked(asked.getlist("priority"), item.priority)
+            and _is_asked(asked.getlist("alarm"), item.alarm)
+        ]
+        first, size = _page(asked)
+        return _json(
+            {
+                "count": len(items),
+                "first": first,
+                "version": list(desk.version),
+                "alarms": desk.objects(items[first : first + size]),
+            }
+        )
+
+    async def history(self, request: Request, watch: Watch) -> Response:
+        """What became of alarms, the last first: begins, ends, and what people did; with `?id=`, of one."""
+        desk = watch.desk
+        if not desk.has_alarms:
+            return _no_alarms()
+        identity = request.query_params.get("id")
+        first, size = _page(request.query_params)
+        found = [entry for entry in reversed(desk.history) if identity is None or desk.entry_id(entry) == identity]
+        return _json(
+            {"count": len(found), "first": first, "entries": [desk.entry_object(e) for e in found[first : first + size]]}
+        )
+
+    # --- what is done ---------------------------------------------------------------------------------------------------
+
+    async def act(self, request: Request, watch: Watch) -> Response:
+        """Do something with an alarm: 200 once it is taken, and stored where the run is durable.
+
+        400 for what cannot be, 404 for an alarm that is not open, 409 for a name that is not who asks, 429 and 503.
+        """
+        name = request.path_params["action"]
+        if name not in ACTIONS:
+            return JSONResponse({"error": f"there is no action `{name}`", "actions": list(ACTIONS)}, 404)
+        if not watch.desk.has_alarms:
+            return _no_alarms()
+        body, is_whole = await read_body(request, _BODY, self._settings.body_seconds)
+        if not is_whole:
+            return JSONResponse({"error": f"the body did not come whole, or has more than {_BODY} bytes"}, 413)
+        try:
+            told = _read(body or b"{}")
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return JSONResponse({"error": f"the body is no action: {error}"}, 400)
+        known = self._access.user(request.headers, request.cookies)
+        if known is not None and known.name:
+            if told.who not in ("", known.name):
+                return JSONResponse({"error": f"the token is that of `{known.name}`, not of `{told.who[:100]}`"}, 409)
+            told.who = known.name
+        return await self._act(request, watch, name, told)
+
+    async def _act(self, request: Request, watch: Watch, name: ActionName, told: _Told) -> Response:
+        desk = watch.desk
+        found = desk.find(request.path_params["id"])
+        if found is None:
+            return JSONResponse({"error": "no such alarm is open"}, 404)
+        alarm, args = found
+        client = "" if request.client is None else request.client.host
+        action = Action(name, alarm, args, told.who, told.comment, f"http {client}".rstrip(), told.lasting)
+        try:
+            at = desk.next_time((alarm, args), _moment(watch))
+            record = action_record(desk.plan.schema, TimeReader(desk.plan.timeline), action, at)
+        except DataError as error:
+            return JSONResponse({"error": error.reason}, 400)
+        ticket = Ticket()
+        if not desk.actions.offer(Posted([record], ticket=ticket, count=1)):
+            if not desk.actions.is_open:
+                return JSONResponse({"error": "the program does not run"}, 503, _RETRY)
+            return JSONResponse({"error": "too many actions wait; nothing was done; try again"}, 429, _RETRY)
+        with anyio.move_on_after(_SECONDS) as waited:
+            await ticket.taken.wait()
+            if watch.is_durable and not ticket.refused:
+                await ticket.stored.wait()
+        if waited.cancelled_caught:
+            return JSONResponse({"error": "the engine is busy; look whether it was done"}, 503)
+        if ticket.refused:
+            return JSONResponse({"error": ticket.refused[0].reason}, 409)
+        now = desk.get(request.path_params["id"])
+        return _json({"done": name, "alarm": None if now is None else desk.object(now)})
+
+
+def _moment(watch: Watch) -> int:
+    """What time it is for who acts (encoded): by the machine's clock where the program goes by it, or else as far as the
+    stream has come."""
+    unit, timeline = watch.plan.timeline.unit, watch.plan.timeline
+    if not watch.goes_by_clock or unit is None:
+        return View(watch).present
+    tick = unit if timeline.is_integer else unit * timeline.resolution
+    ticks = int(watch.now() / tick)
+    return ticks if timeline.is_integer else 2 * ticks
+
+
+def _is_asked(wanted: list[str], value: str) -> bool:
+    return not wanted or value in wanted
+
+
+def _page(asked: Mapping[str, str]) -> tuple[int, int]:
+    def number(name: str, usual: int) -> int:
+        text = asked.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else usual
+
+    return number("first", 0), max(1, min(MOST_AT_ONCE, number("size", AT_ONCE)))
+
+
+def _no_alarms() -> Response:
+    hint = 'declare one, such as `alarm hot(room: text), priority high, text "{room} is hot", acknowledge`'
+    return JSONResponse({"error": "the program declares no alarms", "hint": hint}, 404)
+
+
+def _json(found: Any) -> Response:
+    return Response(msgspec.json.encode(found), media_type="application/json")
