@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import blake2s
@@ -17,6 +17,8 @@ from tidelog.plans.tree.syntax import PriorityName
 StateName = Literal["out_of_service", "shelved", "suppressed", "unacknowledged", "acknowledged", "returned_unacknowledged"]
 PRIORITIES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 _ID_BYTES = 10
+Key = tuple[str, Row]
+"""An alarm with its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,10 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
     """All alarms that are not normal, of what is `held` of their conditions and parts: the most urgent ones first, and of
     these what began last."""
     known = {alarm.name: alarm for alarm in alarms}
-    conditions: dict[tuple[str, Row], int] = {}
-    found: dict[tuple[str, Row], OpenAlarm] = {}
-    states: dict[tuple[str, Row], set[str]] = {}
+    conditions: dict[Key, int] = {}
+    causes: dict[Key, list[Key]] = {}
+    found: dict[Key, OpenAlarm] = {}
+    states: dict[Key, set[str]] = {}
     for predicate, row, lo, _ in held:
         name, _, part = predicate.partition(" ")
         alarm = known.get(name)
@@ -91,6 +94,9 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
         if not part:
             conditions[key] = lo
             continue
+        if part.startswith(("folded into ", "after ")):
+            causes.setdefault(key, []).append((part.rpartition(" ")[2], row[size:]))
+            continue
         item = found.get(key)
         if item is None:
             item = found[key] = _open(alarm, key[1])
@@ -99,7 +105,27 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
     for key, item in found.items():
         item.state = _state(states[key])
         item.begins = conditions.get(key, item.begins)
-    return sorted((item for key, item in found.items() if states[key] & _OPEN), key=_urgency)
+    for key in [key for key in found if not states[key] & _OPEN]:
+        del found[key]
+    _fold(found, causes)
+    return sorted(found.values(), key=_urgency)
+
+
+def _fold(found: Mapping[Key, OpenAlarm], causes: Mapping[Key, Sequence[Key]]) -> None:
+    """Fold each alarm into the most urgent one of its causes, and so into what that one is folded into."""
+
+    def cause_of(key: Key) -> Key | None:
+        is_open = [each for each in causes.get(key, ()) if each in found]
+        return min(is_open, key=lambda each: _urgency(found[each]), default=None)
+
+    nearest = {key: cause_of(key) for key in found}
+    for key, cause in nearest.items():
+        first = cause
+        while first is not None and nearest[first] is not None:  # there is no circle: see `Causes.pairs`
+            first = nearest[first]
+        if first is not None:
+            found[key].cause = found[first].id
+            found[first].folded += 1
 
 
 def _open(alarm: Alarm, row: Row) -> OpenAlarm:

@@ -75,7 +75,7 @@ def _needed(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> set[str]
 
 def check_singletons(program: syntax.Program) -> Iterator[Diagnostic]:
     """A variable that occurs once joins nothing: perhaps it is misspelt."""
-    for rule in statements_of(program, syntax.Rule):
+    for rule in (item for item in written(program) if isinstance(item, syntax.Rule)):
         inside = [item for part in rule.body for item in occurrences(part)]
         found = [*occurrences(rule.head), *inside]
         count = Counter([item.variable.name for item in found if isinstance(item.variable, syntax.Variable)])

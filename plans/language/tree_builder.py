@@ -321,7 +321,7 @@ class TreeBuilder(Transformer[Token, Any]):
     def output(self, items: list[Any]) -> syntax.Output:
         names, fields = zip(*items[1:], strict=True)
         last = fields[-1][-1] if fields[-1] else names[-1]
-        return syntax.Output(tuple(name.text for name in names), fields if any(fields) else (), cover([items[0], last]))
+        return syntax.Output(tuple(name.text for name in names), fields if any(fields) else (), span=cover([items[0], last]))
 
     def told(self, items: list[Any]) -> tuple[Name, tuple[syntax.Field, ...]]:
         return items[0], items[1] if len(items) > 1 else ()

@@ -102,7 +102,7 @@ class Alarm:
     def statements(self, *, is_strict: bool) -> Iterator[Statement]:
         """What the declaration stands for beside itself; where a program `is_strict`, it declares its inputs."""
         fields, span = self.declared.fields, self.declared.span
-        yield Output((self.name,), (fields,) if fields else (), span)
+        yield Output((self.name,), (fields,) if fields else (), span=span)
         for action in ACTIONS if is_strict else ():
             more = (*BY, "ends") if action == "shelve" else BY
             yield Input(self.part(action), (*fields, *(Field(name, "text") for name in more)), span=span)
@@ -233,16 +233,11 @@ def with_alarms(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     return (*statements, *(made for item in declared.values() for made in Alarm(item).statements(is_strict=is_strict)))
 
 
-def with_desk(program: Program) -> Program:
-    """A program that tells a desk what becomes of its alarms: with further outputs (`Alarm.parts`)."""
-    names = tuple(name for alarm in alarms_of(program) for name in alarm.parts)
-    return replace(program, statements=(*program.statements, Output(names))) if names else program
-
-
 def silent_outputs(program: Program) -> frozenset[str]:
     """The outputs of which only a desk is told."""
-    outputs = {name for item in program.statements if isinstance(item, Output) for name in item.predicates}
-    return frozenset(name for alarm in alarms_of(program) for name in alarm.parts if name in outputs)
+    outputs = [item for item in program.statements if isinstance(item, Output)]
+    silent = {name for item in outputs if item.is_silent for name in item.predicates}
+    return frozenset(silent.difference(name for item in outputs if not item.is_silent for name in item.predicates))
 
 
 def is_of_alarm(predicate: str, alarms: Sequence[Alarm]) -> bool:

@@ -355,10 +355,12 @@ class Output:
     """`output alarm.` or `output alarm(room: text), spell.`
 
     `fields` has those of each predicate, none where its arguments have no names; it is empty where none of them has any.
+    With `is_silent` only a desk is told of them.
     """
 
     predicates: tuple[str, ...]
     fields: tuple[tuple[Field, ...], ...] = ()
+    is_silent: bool = False
     span: Span = place()
 
     @property
