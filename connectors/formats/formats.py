@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
 from tidelog.connectors.formats.csv.wide import WideCsvDecoder
 from tidelog.connectors.formats.decoding import Decoder
-from tidelog.connectors.formats.formatting import Encoder
+from tidelog.connectors.formats.formatting import Encoder, Hiding
 from tidelog.connectors.formats.json.decoder import JsonDecoder
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.formats.text.decoder import TextDecoder
@@ -61,6 +61,7 @@ def make_encoder(kind: str, schema: Schema, iso: bool) -> Encoder:
     """The encoder of `facts`, `jsonl` or `text`; SpecError for `csv`, and for `iso` without a unit."""
     if kind == "csv":
         raise SpecError("csv can be read, not written, here: use facts or jsonl")
-    if kind == "jsonl":
-        return JsonEncoder(schema, iso=iso)
-    return TextEncoder(schema, iso=iso, sentences=kind == "text")
+    encoder: Encoder = (
+        JsonEncoder(schema, iso=iso) if kind == "jsonl" else TextEncoder(schema, iso=iso, sentences=kind == "text")
+    )
+    return Hiding(encoder, schema.hidden) if schema.hidden else encoder

@@ -30,6 +30,16 @@ class Encoder(Protocol):
         ...
 
 
+class Hiding:
+    """An encoder that leaves out the answers of some predicates."""
+
+    def __init__(self, encoder: Encoder, hidden: frozenset[str]) -> None:
+        self._encoder, self._hidden = encoder, hidden
+
+    def encode(self, answers: Sequence[AnyAnswer]) -> bytes:
+        return self._encoder.encode([answer for answer in answers if predicate_of(answer) not in self._hidden])
+
+
 def encode_with_ids(encoder: Encoder, heading: Heading, answers: Sequence[AnyAnswer]) -> bytes:
     """Answers as lines, each with the id that tells its answer from every other: its run, and its number in it.
 

@@ -23,8 +23,9 @@ from urllib.parse import SplitResult, urlsplit
 import anyio
 import httpx
 
-from tidelog.connectors.formats.formatting import Encoder, predicate_of
+from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
 from tidelog.connectors.transport.backoff import pause_before
 from tidelog.plans.data.facts import Schema
@@ -133,7 +134,7 @@ class WebhookSink(GivingUp):
     It waits where the receiver is away or busy (5xx, 408, 409, 425, 429), and where the address or the credentials are not
     right (3xx, 401, 402, 403, 404, 405, 407, 421), until somebody mends that. An answer that the receiver refuses for itself
     (other 4xx, 410 among them), or that is not taken after `attempts`, is given up: a dead letter. `encoder` writes each
-    answer as a line, in place of that of JSON lines; with `predicates`, answers of these alone are posted.
+    answer as a line, in place of that of JSON lines; what its `choice` leaves is posted.
     """
 
     promise: Promise = "at least once"
@@ -145,7 +146,7 @@ class WebhookSink(GivingUp):
         *,
         name: str | None = None,
         encoder: Encoder | None = None,
-        predicates: frozenset[str] | None = None,
+        choice: Choice | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.name = name or endpoint.name
@@ -153,7 +154,7 @@ class WebhookSink(GivingUp):
         self._endpoint, self._transport, self._key = endpoint, transport, endpoint.key()
         self._headers = {"user-agent": f"tidelog/{VERSION}", **endpoint.headers, "content-type": "application/json"}
         self._encoder: Encoder = encoder or JsonEncoder(schema)
-        self._predicates = predicates
+        self._choice = Choice() if choice is None else choice
         self._heading = Heading(f"run{uuid.uuid4().hex}", 1, 0)
         self._told = 0.0
         self.is_connected = True
@@ -177,8 +178,8 @@ class WebhookSink(GivingUp):
         """Returns once each of these is taken, or given up."""
         run, first = self._heading.run, self._heading.first
         self._heading = replace(self._heading, first=first + len(answers))  # where nobody numbers them
-        for number, answer in enumerate(answers, first):
-            if self._predicates is None or predicate_of(answer) in self._predicates:
+        for number, answer in enumerate(map(self._choice, answers), first):
+            if answer is not None:
                 await self._send_one(answer, f"{run}-{number}")
 
     async def _send_one(self, answer: AnyAnswer, name: str) -> None:

@@ -12,11 +12,11 @@ from typing import Literal
 
 import anyio
 
-from tidelog.connectors.formats.formatting import predicate_of
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.packets import Refusal, Unsendable, packet_size
 from tidelog.connectors.mqtt.trials import Trials, Tried
+from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
 from tidelog.connectors.transport.backoff import pause_before
 from tidelog.runtime.ports.durability import Heading, Promise
@@ -49,7 +49,7 @@ class MqttSink(GivingUp):
     (`connectors/mqtt/trials.py`). The others go on.
     With QoS 1 the broker may get a message twice where a connection broke before it could say that it has it; with QoS 2
     each once. In a run with a state an answer that is sent again by a later run has the same `id` among its user properties
-    (MQTT 5), so that a receiver can drop what it has. With `predicates`, it publishes the answers of these alone.
+    (MQTT 5), so that a receiver can drop what it has. It publishes what its `choice` leaves.
     """
 
     promise: Promise = "at least once"
@@ -63,11 +63,11 @@ class MqttSink(GivingUp):
         *,
         qos: Literal[0, 1, 2] = 1,
         retain: bool = False,
-        predicates: frozenset[str] | None = None,
+        choice: Choice | None = None,
     ) -> None:
         self.name = name
         self._topic, self._template, self._qos, self._retain = topic, template, qos, retain
-        self._predicates = predicates
+        self._choice = Choice() if choice is None else choice
         self.client = client
         self.client.on_published, self.client.on_session = self._on_published, self._on_session
         self._heading: Heading | None = None
@@ -97,8 +97,8 @@ class MqttSink(GivingUp):
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Publish these; waits until the broker has them, or has refused them for good."""
         run, first = ("", 0) if self._heading is None else (self._heading.run, self._heading.first)
-        for number, answer in enumerate(answers, first):
-            if self._predicates is not None and predicate_of(answer) not in self._predicates:
+        for number, answer in enumerate(map(self._choice, answers), first):
+            if answer is None:
                 continue
             if self._is_busy():
                 await self._wait(MAX_UNSENT - 1)

@@ -84,7 +84,7 @@ def describe(plan: Plan, node: str, identity: str, *, holds_changes: bool = Fals
     """The schema of the outbox of a plan."""
     unit = None if plan.timeline.unit is None else str(plan.timeline.unit)
     known = plan.schema.predicates
-    outputs = {name: _describe_predicate(known[name]) for name in plan.outputs}
+    outputs = {name: _describe_predicate(known[name]) for name in plan.told}
     return OutboxSchema(node, identity, plan.timeline.kind, unit, outputs, holds_changes)
 
 

@@ -31,7 +31,8 @@ class OutboxSink(GivingUp):
 
     promise: Promise = "exactly once"
 
-    def __init__(self, outbox: Outbox, name: str = "outbox") -> None:
+    def __init__(self, outbox: Outbox, name: str = "outbox", hidden: frozenset[str] = frozenset()) -> None:
+        self._hidden = hidden
         self.name = name  # wherever it is moved to
         self._outbox = outbox
         self._run = ""
@@ -77,7 +78,11 @@ class OutboxSink(GivingUp):
         """Take these answers; waits while the outbox is full."""
         for begin in range(0, len(answers), _TOGETHER):
             await self._wait_for_room()
-            some = [answer for answer in answers[begin : begin + _TOGETHER] if isinstance(answer, tuple)]
+            some = [
+                answer
+                for answer in answers[begin : begin + _TOGETHER]
+                if isinstance(answer, tuple) and answer[0] not in self._hidden
+            ]
             await self._append(some)
             self._last = self._heading.first + min(begin + _TOGETHER, len(answers)) - 1
             if self._outbox.pending >= _TOGETHER:

@@ -81,7 +81,7 @@ class Schema:
     A predicate that is not in here plays no part in what is computed: its facts are counted and passed over. But where the
     program declares its inputs, it has to be one of `others`: the program's predicates that are not needed, each with
     whether data may hold it. `questions` maps each question of the program to the variable that stands for the time in its
-    answers. `alarms` says what people may do with each alarm.
+    answers. `alarms` says what people may do with each alarm. `hidden` are predicates of which nothing is written.
     """
 
     timeline: Timeline
@@ -89,6 +89,7 @@ class Schema:
     questions: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[str, bool] | None = None
     alarms: Mapping[str, AlarmSchema] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""

@@ -320,7 +320,7 @@ class Plan:
     `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
     (encoded) how far behind the watermark the facts of an input may begin, for those that declare it. `by_calendars` are the
     steps that rest on calendars, and on no stream. `silent` are outputs that only a desk is told of: what becomes of
-    `alarms`.
+    `alarms`; those of them that are `spoken` are answers nevertheless, for sinks that ask for them.
     """
 
     name: str
@@ -343,6 +343,7 @@ class Plan:
     delays: Mapping[str, int] = field(default_factory=dict)
     by_calendars: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
+    spoken: frozenset[str] = frozenset()
     alarms: tuple[Alarm, ...] = ()
 
     @property

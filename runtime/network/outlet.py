@@ -24,7 +24,7 @@ class Outlet:
 
     def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound, *, keeps_held: bool = False) -> None:
         self.answers: list[Record] = []
-        self._silent = plan.silent
+        self._silent = plan.silent - plan.spoken
         self.unsaid = 0
         """How many answers were for a desk alone, which looks at what is held."""
         self.violated: list[Violation] = []

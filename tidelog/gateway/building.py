@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -22,6 +23,7 @@ from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.opening import open_sink, open_source
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
+from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sources.polled import Polled, PolledSource
 from tidelog.connectors.sources.replay import ReplaySource
 from tidelog.connectors.spec import parse_spec
@@ -61,8 +63,8 @@ class Unit:
     plan: Plan
     sources: dict[str, Source | Listener] = field(default_factory=dict)
     sinks: dict[str, Sink] = field(default_factory=dict)
-    told: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The predicates of which each sink is told; none: all answers."""
+    choices: dict[str, Choice] = field(default_factory=dict)
+    """What each sink is told."""
     outboxes: dict[str, OutboxSpec] = field(default_factory=dict)
     """Sinks that one process has open at a time, so that they are opened when the program starts."""
     origin: tuple[object, ...] = ()
@@ -79,6 +81,7 @@ def build(settings: GatewaySettings, folder: Path) -> list[Unit]:
 
 def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Unit:
     """The unit of one program; SpecError as for `build`."""
+    plan = _heard(settings, program, plan)
     sources = [one for one in settings.source if one.program in ("", program.name)]
     sinks = [one for one in settings.sink if one.program in ("", program.name)]
     shared = msgspec.structs.replace(settings, programs=(), source=(), sink=(), log=LogSettings())
@@ -92,7 +95,7 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
                 unit.outboxes[sink.name] = read_outbox(sink, plan, settings, folder)
             else:
                 unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
-            unit.told[sink.name] = frozenset(getattr(sink, "predicates", ()))
+            unit.choices[sink.name] = choice_of(sink, plan)
     return unit
 
 
@@ -228,7 +231,7 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
             Template(plan.schema, sink.payload, iso=iso, outputs=told),
             qos=sink.qos,
             retain=sink.retain,
-            predicates=frozenset(told),
+            choice=choice_of(sink, plan),
         )
     if isinstance(sink, WebhookSinkSettings):
         return _webhook(sink, plan, folder, iso=iso)
@@ -252,7 +255,7 @@ def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) 
         plan.schema,
         name=sink.name,
         encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
-        predicates=frozenset(told),
+        choice=choice_of(sink, plan),
     )
 
 
@@ -290,6 +293,30 @@ def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:
         if name not in outputs:
             raise SpecError(f"the program has no output `{name}`: it has {', '.join(outputs)}")
     return list(predicates) or outputs
+
+
+def choice_of(sink: AnySink, plan: Plan) -> Choice:
+    """What a sink is told: of alarms those that are active, unless it says otherwise."""
+    if isinstance(sink, SpecSinkSettings):
+        return Choice({*plan.told, *(question.name for question in plan.questions)})
+    told = chosen(sink.predicates, plan)
+    names = {} if sink.told == "conditions" else spoken_names(plan, sink.told)
+    renamed = {name: alarm for name, alarm in names.items() if alarm in told}
+    return Choice({*told, *renamed}.difference(renamed.values()), renamed)
+
+
+def spoken_names(plan: Plan, told: Literal["all", "causes"]) -> dict[str, str]:
+    """Under which outputs sinks hear of alarms: of all that are active, or of those that are not folded into another one."""
+    part = "active" if told == "all" else "told"
+    return {alarm.part(part): alarm.name for alarm in plan.alarms}
+
+
+def _heard(settings: GatewaySettings, program: ProgramSettings, plan: Plan) -> Plan:
+    """The plan with the outputs told that its sinks want to hear, under other names than the program has."""
+    sinks = [sink for sink in settings.sink if sink.program in ("", program.name)]
+    wanted = {sink.told for sink in sinks if not isinstance(sink, SpecSinkSettings)}
+    spoken = {name for told in ("all", "causes") if told in wanted for name in spoken_names(plan, told)}
+    return replace(plan, spoken=frozenset(spoken), schema=replace(plan.schema, hidden=frozenset(spoken)))
 
 
 def _from(folder: Path, spec: str, path: str) -> str:

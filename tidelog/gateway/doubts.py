@@ -17,7 +17,7 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
         for source in settings.source:
             if isinstance(source, MessageSource) and source.program in ("", name):
                 yield from _unread(source, unit)
-        if not unit.told:
+        if not unit.choices:
             seen = "is seen on the page alone" if settings.http is not None else "is seen by nobody"
             yield f"program `{name}` has no `[[sink]]`: what it tells {seen}"
     for sink in settings.sink:

@@ -79,7 +79,10 @@ class Running:
             sources.append(self._watch.ingest)
         if self._watch is not None and self.unit.plan.alarms:
             sources.append(self._watch.desk.actions)
-        sinks = [*self.unit.sinks.values(), *[OutboxSink(outbox, name) for name, outbox in self._outboxes.items()]]
+        sinks = [
+            *self.unit.sinks.values(),
+            *[OutboxSink(outbox, name, self.unit.plan.spoken) for name, outbox in self._outboxes.items()],
+        ]
         settings = Settings(
             emit=program.emit,
             lateness=program.lateness,
@@ -107,7 +110,7 @@ class Running:
     def _observer(self) -> Observers:
         """Those who are told what the engine does."""
         names = [f"{name} facts" if name in self._mapped else name for name in self.unit.sources]
-        taps = TapObserver(self._taps, self.unit.plan, names, self.unit.told, iso=not self._times.is_plain)
+        taps = TapObserver(self._taps, self.unit.plan, names, self.unit.choices, iso=not self._times.is_plain)
         return Observers([taps] if self._watch is None else [self._watch, taps])
 
     @property
@@ -116,7 +119,7 @@ class Running:
         return [*self._ends(), *self._steps.names.values()]
 
     def _ends(self) -> list[str]:
-        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.told]
+        return [*self.unit.sources, *[f"{name} facts" for name in self._mapped], *self.unit.choices]
 
     @property
     def is_storing(self) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidelog.connectors.formats.formatting import predicate_of
 from tidelog.connectors.formats.json.encoder import JsonEncoder
+from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.taps import Taps
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Observer, Rejected
@@ -41,13 +41,11 @@ class Observers:
 class TapObserver:
     """Lets those who listen in have the facts of sources that have no messages, and the answers that go to sinks.
 
-    `sources` are the names of sources in the order in which the engine has them, `sinks` those of sinks with the predicates
-    that each is told (none: all).
+    `sources` are the names of sources in the order in which the engine has them, `sinks` those of sinks with what each is
+    told.
     """
 
-    def __init__(
-        self, taps: Taps, plan: Plan, sources: Sequence[str], sinks: Mapping[str, frozenset[str]], *, iso: bool
-    ) -> None:
+    def __init__(self, taps: Taps, plan: Plan, sources: Sequence[str], sinks: Mapping[str, Choice], *, iso: bool) -> None:
         self._taps, self._sources, self._sinks = taps, sources, sinks
         self._encoder = JsonEncoder(plan.schema, iso=iso)
 
@@ -60,9 +58,9 @@ class TapObserver:
 
     def told(self, answers: Sequence[AnyAnswer]) -> None:
         """The answers that each sink is told, if somebody listens in to it."""
-        for name, predicates in self._sinks.items():
+        for name, choice in self._sinks.items():
             if self._taps.is_tapped(name):
-                chosen = [answer for answer in answers if not predicates or predicate_of(answer) in predicates]
+                chosen = [answer for answer in map(choice, answers) if answer is not None]
                 self._taps.pass_on(name, chosen, self._encoder.encode)
 
     def committing(self) -> None:

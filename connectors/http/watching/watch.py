@@ -112,6 +112,8 @@ class Watch:
         """Answers became known, and go to the sinks now."""
         for answer in answers:
             name = answer.query if isinstance(answer, HypotheticalAnswer) else answer[0]
+            if name in self.plan.spoken:
+                continue
             try:
                 line = self._encoder.encode([answer])
             except ENCODING_ERRORS as error:  # nobody listens for it; what holds is shown all the same

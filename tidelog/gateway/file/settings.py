@@ -104,6 +104,11 @@ class OpcUaSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="
     """Policy, mode, certificate and key, as the library takes them: `Basic256Sha256,SignAndEncrypt,cert.der,key.pem`."""
 
 
+Told = Literal["all", "causes", "conditions"]
+"""Of which alarms a sink is told: all that are active; of these those that are not folded into their cause; or whenever
+their conditions hold, also while they are shelved, suppressed, or out of service."""
+
+
 class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
     """Answers to a broker's topic."""
 
@@ -111,6 +116,7 @@ class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="typ
     program: str = ""
     predicates: tuple[str, ...] = ()
     """Which answers it is told; all, unless told."""
+    told: Told = "all"
     topic: str
     payload: str | dict[str, Scalar] | None = None
     qos: Literal[0, 1, 2] = 1
@@ -133,6 +139,7 @@ class WebhookSinkSettings(
     name: str
     program: str = ""
     predicates: tuple[str, ...] = ()
+    told: Told = "all"
     url: str
     secret: Secret | None = None
     """Signs what is sent (Standard Webhooks)."""
