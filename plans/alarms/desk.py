@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2s
 from typing import Final, Literal, get_args
 
+import msgspec
+
 from tidelog.plans.data.facts import Record, Row, format_constant
 from tidelog.plans.data.timeline import POS, Timeline
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.syntax import PriorityName
 
 StateName = Literal["out_of_service", "shelved", "suppressed", "unacknowledged", "acknowledged", "returned_unacknowledged"]
 PRIORITIES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 _ID_BYTES = 10
+_encode = msgspec.json.Encoder().encode
 Key = tuple[str, Row]
 """An alarm with its arguments."""
 
@@ -48,11 +51,10 @@ class OpenAlarm:
     state: StateName = "unacknowledged"
     begins: int | None = None
     ends: int | None = None
-    acknowledged: list[Deed] = field(default_factory=list)
-    comments: list[Deed] = field(default_factory=list)
-    shelved: list[Deed] = field(default_factory=list)
+    acknowledged: tuple[Deed, ...] = ()
+    shelved: tuple[Deed, ...] = ()
     shelved_until: int | None = None
-    removed: list[Deed] = field(default_factory=list)
+    removed: tuple[Deed, ...] = ()
     is_suppressed: bool = False
     cause: str | None = None
     folded: int = 0
@@ -60,7 +62,7 @@ class OpenAlarm:
 
 def alarm_id(alarm: str, row: Sequence[object]) -> str:
     """The name of an alarm with its arguments in addresses: the same at all times, and on all machines."""
-    return blake2s(json.dumps([alarm, *row]).encode(), digest_size=_ID_BYTES).hexdigest()
+    return blake2s(_encode([alarm, *row]), digest_size=_ID_BYTES).hexdigest()
 
 
 def alarm_text(alarm: Alarm, row: Row) -> str:
@@ -76,6 +78,14 @@ def alarm_text(alarm: Alarm, row: Row) -> str:
     return text
 
 
+def parts_of(alarms: Iterable[Alarm], silent: Iterable[str]) -> list[str]:
+    """The outputs that a desk looks at: conditions, and of what is `silent` all but what only sinks are told."""
+    alarms = [*alarms]
+    told = {alarm.part("told") for alarm in alarms}
+    return [*(alarm.name for alarm in alarms), *(name for name in silent if name not in told)]
+
+
+@uncollected()
 def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Record]) -> list[OpenAlarm]:
     """All alarms that are not normal, of what is `held` of their conditions and parts: the most urgent ones first, and of
     these what began last."""
@@ -136,24 +146,22 @@ def _add(item: OpenAlarm, part: str, told: Row, lo: int, timeline: Timeline) -> 
     """Note one of the parts that hold."""
     deed = Deed(str(told[0]), str(told[1]), str(told[2]), lo) if told else None
     match part:
-        case "raised":
-            item.begins = lo
+        case "raised" | "active":
+            item.begins = lo if item.begins is None else min(lo, item.begins)
         case "returned":
             item.ends = lo
         case "suppressed":
             item.is_suppressed = True
         case "acknowledged" if deed is not None:
-            item.acknowledged.append(deed)
-        case "commented" if deed is not None:
-            item.comments.append(deed)
+            item.acknowledged = (*item.acknowledged, deed)
         case "removed" if deed is not None:
-            item.removed.append(deed)
+            item.removed = (*item.removed, deed)
         case "shelved" if deed is not None:
-            item.shelved.append(deed)
+            item.shelved = (*item.shelved, deed)
             item.shelved_until = max(item.shelved_until or -POS, timeline.encode_point(Fraction(str(told[-1]))))
 
 
-_OPEN: Final = frozenset(["raised", "suppressed", "shelved", "removed"])
+_OPEN: Final = frozenset(["active", "returned", "suppressed", "shelved", "removed"])
 """An alarm of which none of these holds is normal."""
 
 

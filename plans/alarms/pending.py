@@ -31,22 +31,20 @@ def _apply(item: OpenAlarm, entry: Entry) -> bool:
                 return False
             if item.state in ("unacknowledged", "acknowledged"):
                 item.state = "acknowledged"
-                item.acknowledged.append(deed)
-        case "comment":
-            item.comments.append(deed)
+                item.acknowledged = (*item.acknowledged, deed)
         case "shelve" if entry.until is not None:
-            item.shelved.append(deed)
+            item.shelved = (*item.shelved, deed)
             item.shelved_until = entry.until if item.shelved_until is None else max(item.shelved_until, entry.until)
             item.state = "out_of_service" if item.state == "out_of_service" else "shelved"
         case "unshelve":
-            item.shelved.clear()
+            item.shelved = ()
             item.shelved_until = None
             return _comes_back(item)
         case "remove":
-            item.removed.append(deed)
+            item.removed = (*item.removed, deed)
             item.state = "out_of_service"
         case "restore":
-            item.removed.clear()
+            item.removed = ()
             return _comes_back(item)
         case _:
             pass
@@ -63,6 +61,6 @@ def _comes_back(item: OpenAlarm) -> bool:
         item.state = "suppressed"
     elif item.state in ("out_of_service", "shelved", "suppressed"):
         item.state = "unacknowledged"
-        item.acknowledged.clear()
+        item.acknowledged = ()
         return item.begins is not None and item.ends is None
     return True

@@ -12,8 +12,8 @@ What follows is derived (ISA-18.2 and IEC 62682, OPC UA Part 9), with R for the 
 - `'hot active'(R)` while `hot(R)` holds and is none of these;
 - `'hot acknowledged'(R, P)` from `'hot acknowledge'(R, P)` on, for as long as it is active without a break;
 - `'hot unacknowledged'(R)` while it is active, and nobody has acknowledged it;
-- `'hot returned'(R)` from the end of that on, until it is acknowledged, active, or hidden. It needs `acknowledge`;
-- `'hot raised'(R)` while it is active or has returned;
+- `'hot raised'(R)` from its begin on, also behind its end, until it is acknowledged or hidden. It needs `acknowledge`;
+- `'hot returned'(R)` while it is raised, and not active;
 - `hot_state(R, S)` with the first of `STATES` that is so. It has none where it is normal.
 
 An alarm that comes out of a shelf, of suppression, or back into service while its condition holds is unacknowledged: it is
@@ -88,10 +88,10 @@ class Alarm:
     def parts(self) -> dict[str, int]:
         """The predicates that the desk is told of, each with how many arguments it has."""
         size, by = len(self.declared.fields), len(BY)
-        own = {"active": 0, "raised": 0}
-        own |= {"returned": 0} if self.declared.latched else {}
+        own = {"active": 0}
+        own |= {"raised": 0, "returned": 0} if self.declared.latched else {}
         own |= {"suppressed": 0} if self.declared.inhibitors else {}
-        theirs = {"acknowledged": by, "commented": by, "shelved": by + 1, "removed": by}
+        theirs = {"acknowledged": by, "shelved": by + 1, "removed": by}
         return {self.part(what): size + more for what, more in {**own, **theirs}.items()}
 
     @cached_property
@@ -114,17 +114,15 @@ class Alarm:
         condition, active = self._atom(self.name), self._atom(self.part("active"))
         yield from self._removed()
         yield from self._shelved()
-        hides = [Negation(atom) for atom in self._hidden()]
-        yield self._rule(active, condition, *hides, *map(Negation, self._inhibitors))
-        yield from self._since("acknowledge", "acknowledged", active)
-        yield from self._since("comment", "commented", condition)
+        hidden = self._atom(self.part("hidden"))
+        for reason in self._hidden():
+            yield self._rule(hidden, reason)
+        yield self._rule(active, condition, Negation(hidden), *map(Negation, self._inhibitors))
+        yield from self._acknowledged(active)
         unacknowledged = self._atom(self.part("unacknowledged"))
         yield self._rule(unacknowledged, active, Negation(self._some("acknowledged", BY)))
-        raised = self._atom(self.part("raised"))
-        yield self._rule(raised, active)
         if self.declared.latched:
             yield from self._returned(active, unacknowledged)
-            yield self._rule(raised, self._atom(self.part("returned")))
         for inhibitor in self._inhibitors:
             yield self._rule(self._atom(self.part("suppressed")), condition, inhibitor)
         yield from self._states()
@@ -143,21 +141,20 @@ class Alarm:
         yield self._rule(ended, shelf, Binary("since", EVER, shelf, opened, self.declared.span))
         yield self._rule(self._atom(self.part("shelved"), ends), shelf, Negation(ended))
 
-    def _since(self, action: str, what: str, lasting: Atom) -> Iterator[Rule]:
-        """What was done while something held, for as long as that goes on."""
-        done, noted = self._atom(self.part(what), BY), self._atom(f"{self.part(what)} now", BY)
-        yield self._rule(noted, lasting, self._atom(self.part(action), BY))
-        yield self._rule(done, lasting, Binary("since", EVER, lasting, noted, self.declared.span))
+    def _acknowledged(self, active: Atom) -> Iterator[Rule]:
+        done, noted = (self._atom(self.part(what), BY) for what in ("acknowledged", "acknowledged now"))
+        yield self._rule(noted, active, self._atom(self.part("acknowledge"), BY))
+        yield self._rule(done, active, Binary("since", EVER, active, noted, self.declared.span))
 
     def _returned(self, active: Atom, unacknowledged: Atom) -> Iterator[Rule]:
         settled = self._atom(self.part("settled"))
         yield self._rule(settled, self._some("acknowledge", BY))
-        for hidden in self._hidden():
-            yield self._rule(settled, hidden)
+        yield self._rule(settled, self._atom(self.part("hidden")))
         over = [settled, *self._inhibitors]
         begun = [Binary("since", EVER, Negation(atom), unacknowledged, self.declared.span) for atom in over]
-        returned = self._atom(self.part("returned"))
-        yield self._rule(returned, *begun, *map(Negation, over), Negation(active))
+        raised = self._atom(self.part("raised"))
+        yield self._rule(raised, *begun, *map(Negation, over))
+        yield self._rule(self._atom(self.part("returned")), raised, Negation(active))
 
     def _states(self) -> Iterator[Rule]:
         removed, shelved = self._hidden()

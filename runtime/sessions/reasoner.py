@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
-from tidelog.plans.alarms.desk import OpenAlarm, open_alarms
+from tidelog.plans.alarms.desk import OpenAlarm, open_alarms, parts_of
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.saved import seal, taking, unseal
@@ -253,8 +253,7 @@ class Reasoner:
         if held is None:
             raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
         frontier = self._intake.frontier
-        names = [*plan.silent, *(alarm.name for alarm in plan.alarms)]
-        return open_alarms(plan.alarms, plan.timeline, held.at(frontier, frontier, names))
+        return open_alarms(plan.alarms, plan.timeline, held.at(frontier, frontier, parts_of(plan.alarms, plan.silent)))
 
     @property
     def alarm_changes(self) -> int:

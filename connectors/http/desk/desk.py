@@ -139,7 +139,7 @@ class Desk:
             "begins": self._time(item.begins),
             "ends": self._time(item.ends),
             "acknowledged": [self._deed(deed) for deed in item.acknowledged],
-            "comments": [self._deed(deed) for deed in item.comments],
+            "comments": [self._comment(entry) for entry in self._comments(item)],
             "shelved": [self._deed(deed) for deed in item.shelved],
             "shelved_until": self._time(item.shelved_until),
             "removed": [self._deed(deed) for deed in item.removed],
@@ -176,6 +176,14 @@ class Desk:
         if alarm is None or len(alarm.declared.fields) != len(args):  # it was one of an earlier program
             return f"{name}({', '.join(map(str, args))})"
         return alarm_text(alarm, args)
+
+    def _comments(self, item: OpenAlarm) -> list[Entry]:
+        """What was said of it since it began, with all that was done."""
+        begin = NEG if item.begins is None else item.begins
+        return [entry for entry in self.history.comments(item.alarm, item.args) if entry.at >= begin]
+
+    def _comment(self, entry: Entry) -> dict[str, Any]:
+        return self._deed(Deed(entry.who, entry.comment, entry.via, entry.at)) | {"what": entry.kind}
 
     def _deed(self, deed: Deed) -> dict[str, Any]:
         return {"who": deed.who, "comment": deed.comment, "via": deed.via, "time": self._time(deed.at)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +35,8 @@ class History:
     def __init__(self, path: Path | None = None, *, most: int = MOST_ENTRIES, size: int = MOST_BYTES) -> None:
         self._path, self._size = path, size
         self._entries: deque[Entry] = deque(maxlen=most)
-        self._keys: dict[tuple[object, ...], int] = {}
+        self._keys: set[tuple[object, ...]] = set()
+        self._comments: dict[tuple[str, Row], list[Entry]] = {}
         self._fresh: list[Entry] = []
         self._storing: list[Entry] = []
         self.version = 0
@@ -50,6 +51,10 @@ class History:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def comments(self, alarm: str, args: Row) -> Sequence[Entry]:
+        """What was said of an alarm, the oldest first."""
+        return self._comments.get((alarm, args), ())
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Note entries, but for those that are there already: what is told again after a restart is no other."""
@@ -97,11 +102,21 @@ class History:
         if key in self._keys:
             return False
         if len(self._entries) == self._entries.maxlen:
-            del self._keys[self._entries[0].key]
+            self._forget(self._entries[0])
         self._entries.append(entry)
-        self._keys[key] = 1
+        if entry.comment:
+            self._comments.setdefault((entry.alarm, entry.args), []).append(entry)
+        self._keys.add(key)
         self.version += 1
         return True
+
+    def _forget(self, entry: Entry) -> None:
+        self._keys.discard(entry.key)
+        if entry.comment:
+            said = self._comments[entry.alarm, entry.args]
+            said.remove(entry)
+            if not said:
+                del self._comments[entry.alarm, entry.args]
 
 
 def _old(path: Path) -> Path:
