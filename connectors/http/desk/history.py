@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from tidelog.plans.alarms.entries import Entry
+from tidelog.plans.data.facts import Row
 
 logger = logging.getLogger("tidelog")
 
