@@ -150,19 +150,27 @@ class Materialisation:
         require_record(record)
         self._asked.append(record)
 
+    def begin(self) -> None:
+        """All facts are loaded: know the calendars, too. At the latest the first round does so.
+
+        DataError for calendars where no fact says a time.
+        """
+        if self._begun:
+            return
+        self._begun = True
+        if rests_on_calendars(self.plan):
+            if self._until >= POS:
+                self._until = calendar_end(self.plan, self._known.records(), self._asked)
+            self._known.supply([*calendar_records(self.plan, (*self._known.records(), *self._asked), self._until)])
+        self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
+        self._next_stratum()
+
     def round(self) -> bool:
         """Apply the rules once to everything known; whether something new was derived.
 
         Where a stratum has come to its end, the next one begins. Nothing happens once a constraint is violated.
         """
-        if not self._begun:
-            self._begun = True
-            if rests_on_calendars(self.plan):
-                if self._until >= POS:
-                    self._until = calendar_end(self.plan, self._known.records(), self._asked)
-                self._known.supply([*calendar_records(self.plan, (*self._known.records(), *self._asked), self._until)])
-            self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
-            self._next_stratum()
+        self.begin()
         while self._current is not None and self._violation is None:
             with self._telling():
                 derived = self._current.apply()

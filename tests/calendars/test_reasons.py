@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from oracle.calendar_programs import calendar_programs
 from oracle.open_programs import open_streams
 from oracle.programs import Kind
 from tidelog import Materialisation, compile_batch, entails
+from tidelog.cli import main
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, MethodError
 from tidelog.runtime.sessions.explained import explainer_of_stream
@@ -146,3 +148,17 @@ def test_batch_asks_for_a_time_where_no_fact_says_one() -> None:
     with pytest.raises(DataError, match="no fact says a time"):
         batch_of(WEEKDAYS, [("on", ("p",), NEG, POS)])
     assert batch_of(WEEKDAYS, []) == {}
+
+
+@pytest.mark.parametrize("method", ["auto", "materialise", "automata", "ltl"])
+@pytest.mark.parametrize(("fact", "answer"), [("work@[1,2]", "true"), ("work@3", "false"), ("busy(p)@5", "true")])
+def test_the_command_answers_for_a_calendar_itself(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], method: str, fact: str, answer: str
+) -> None:
+    """It was refused as derived, and no input; and models were looked for without calendars."""
+    text = "timeline integer, unit 6 h. input on(x). calendar work = mon-fri 06:00-18:00. busy(X) :- on(X), work."
+    (tmp_path / "work.tide").write_text(text)
+    (tmp_path / "on.txt").write_text("on(p)@5\n")
+    command = ["entails", str(tmp_path / "work.tide"), str(tmp_path / "on.txt"), "--fact", fact, "--method", method]
+    main(command)
+    assert capfd.readouterr().out == f"{answer}\n"

@@ -225,6 +225,7 @@ class Question:
 
     def _search(self, search: Search, fact: Record | None, complete: frozenset[str] = frozenset()) -> Decision:
         """Decide it by models, from what is given of the endless part, and all that is known of the rest."""
+        self._done.begin()
         facts = [*(record for record in self._done.facts() if record[0] not in self._endless), *self._given]
         try:
             return Decision(decide_by_models(self._plan, facts, fact, search, complete))
