@@ -18,7 +18,7 @@ MOST_AT_ONCE = 1_000_000
 class Calendar(Operator):
     """The ranges of a calendar, in order of their begin, as far as `ahead` of the clock.
 
-    Port 0 brings the stream's start: the first range is one that begins `behind` before it, or before `since`, or later.
+    Port 0 brings the stream's start: the first range is one that ends `behind` before it, or before `since`, or later.
     Port 1 brings the clock. A range goes out whole once its begin lies at most `ahead` of the clock, so between two edges
     there is nothing to do. At the stream's end nothing more goes out: a calendar has none.
     State: how far it has been told. Final: `ahead` of the clock, once the start is known. OverflowError for more than
@@ -26,7 +26,7 @@ class Calendar(Operator):
 
     >>> from fractions import Fraction
     >>> from tidelog.plans.calendars.calendar import every
-    >>> calendar = Calendar(TickCalendar(every("day", is_named=True), Fraction(3600), 1), 0, 24)
+    >>> calendar = Calendar(TickCalendar(every("day", is_named=True), Fraction(3600), 1), 0, 0)
     >>> calendar.receive(0, [((), 30, 30)], POS), calendar.receive(1, [], 50)
     ([], [(('1970-01-02',), 24, 47), (('1970-01-03',), 48, 71)])
     >>> calendar.deadline(), calendar.receive(1, [], 71), calendar.frontier
@@ -44,7 +44,7 @@ class Calendar(Operator):
 
     def feed(self, port: int, facts: Sequence[Fact]) -> list[Fact]:
         for _, start, _ in facts:
-            self._told = min(start, self._since) - self._behind - 1
+            self._told = self._calendar.begin_at(min(start, self._since) - self._behind) - 1
             self._following = NEG
         return []
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from tidelog.plans.analysis.horizons.calendar_reach import resting_on_calendars, with_reach
+from tidelog.plans.analysis.horizons.calendar_reach import over_calendars, resting_on_calendars, with_reach
 from tidelog.plans.analysis.physical.announcing import announcing_steps
 from tidelog.plans.analysis.physical.prospects import find_prospects
 from tidelog.plans.analysis.physical.repeating import pass_on
@@ -162,6 +162,7 @@ class Compiler:
             questions=questions,
             delays=delays,
             by_calendars=resting_on_calendars(steps),
+            over_calendars=over_calendars({step.id: step for step in steps}, self.timeline),
         )
 
     # --- predicates -----------------------------------------------------------------------------------------------------

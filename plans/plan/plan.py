@@ -318,7 +318,8 @@ class Plan:
     `announcing` are the steps that tell of what goes on holding when it begins and when it ends alone.
     `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
     (encoded) how far behind the watermark the facts of an input may begin, for those that declare it. `by_calendars` are the
-    steps that rest on calendars, and on no stream.
+    steps that rest on calendars, and on no stream; `over_calendars` those that follow from calendars, or count per period,
+    each with how far (encoded) before the stream's start it is told.
     """
 
     name: str
@@ -340,6 +341,7 @@ class Plan:
     unfoldings: tuple[Unfolding, ...] = field(default=(), repr=False)
     delays: Mapping[str, int] = field(default_factory=dict)
     by_calendars: frozenset[str] = frozenset()
+    over_calendars: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def follows_time(self) -> bool:
