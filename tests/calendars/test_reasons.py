@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from calendars.test_engine_law import Foreseen, with_calendars
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
-from oracle.calendar_programs import calendar_programs
-from oracle.open_programs import open_streams
+from oracle.calendar_programs import calendar_programs, calendar_streams
 from oracle.programs import Kind
 from tidelog import Materialisation, compile_batch, entails
 from tidelog.cli import main
@@ -45,7 +44,7 @@ def test_answers_over_calendars_are_proved(kind: Kind, data: st.DataObject) -> N
     text, declared = data.draw(calendar_programs(kind))
     whole = with_calendars(text, declared)
     _, plan = compiled(whole)
-    facts = data.draw(open_streams(kind))
+    facts = data.draw(calendar_streams(kind, text))
     records = records_of(plan, facts)
     explainer = explainer_of_stream(telling_all(plan), records)
     expected = Foreseen(text, plan, facts)
@@ -73,7 +72,7 @@ def test_batch_says_the_same(kind: Kind, data: st.DataObject) -> None:
     text, declared = data.draw(calendar_programs(kind))
     whole = with_calendars(text, declared)
     _, stream = compiled(whole)
-    facts = data.draw(open_streams(kind))
+    facts = data.draw(calendar_streams(kind, text))
     plan = compile_batch(whole)
     done = Materialisation(plan)
     records = records_of(stream, facts)
