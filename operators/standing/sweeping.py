@@ -19,7 +19,7 @@ from tidelog.operators.stores.coverage import Bounds, Coverage, merge, overlappi
 from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import BEGUN, NEG, POS
 
 Place = tuple[int, Row]
 """A port, and a row there, narrowed to what matters of it."""
@@ -225,6 +225,8 @@ class Sweeping(Operator):
             self.begin(place, held)
         self.finish(held)
         time = self.follows_at(time)
+        if time < BEGUN:
+            time = NEG  # what follows right behind what holds since ever does so, too
         for row, did_hold in held.items():
             holds = row in self.ways
             if did_hold and not holds:

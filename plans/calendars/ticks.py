@@ -55,6 +55,11 @@ class TickCalendar:
         found = None if spell is None else self._range(spell)
         return None if found is None else found[1:]
 
+    def begin_at(self, time: int) -> int:
+        """The begin of the range in which a time lies; the time itself if the calendar does not hold then."""
+        found = self.around(time)
+        return time if found is None else found[0]
+
     def following(self, time: int) -> int:
         """The begin of the first range that begins at a time or later; or, where that is years away, a time before it."""
         second = self._second(time) - 1

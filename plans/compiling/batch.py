@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from tidelog.plans.analysis.horizons.calendar_reach import with_reach
+from tidelog.plans.analysis.horizons.calendar_reach import over_calendars, with_reach
 from tidelog.plans.analysis.recursion.rounds import Component, RoundPlanner, Stratum
 from tidelog.plans.analysis.recursion.strata import levels_of
 from tidelog.plans.calendars.ticks import on_timeline
@@ -42,7 +42,8 @@ class BatchPlan:
     """Everything that materialisation needs. `steps` are the operators, each component behind what feeds it.
 
     `strata` are computed one after another; a step of each predicate of the text unites its rules and its facts. `facts` are
-    the program's own (and loaded background), `calendars` what is needed of each calendar, `constraints` map each
+    the program's own (and loaded background), `calendars` what is needed of each calendar, `over_calendars` what
+    follows from them, as in `Plan`, `constraints` map each
     constraint's step to its rule as written. Streams feed nothing here: `schema` lets data hold facts of any predicate but
     calendars. Where the program declares no resolution, the timeline is as fine as `undeclared`, at least.
     """
@@ -56,6 +57,7 @@ class BatchPlan:
     facts: tuple[Record, ...]
     backgrounds: tuple[Background, ...]
     calendars: Mapping[str, CalendarShape]
+    over_calendars: Mapping[str, int]
     program: Program = field(repr=False)
     normal: NormalProgram = field(repr=False)
     kept: tuple[str, ...] | None = None
@@ -166,6 +168,7 @@ class _BatchCompiler(Compiler):
             facts=self.facts,
             backgrounds=self.normal.backgrounds,
             calendars=self._calendars(),
+            over_calendars=over_calendars(self._with_calendars(), self.timeline),
             program=self.program,
             normal=self.normal,
             kept=kept,
@@ -177,11 +180,15 @@ class _BatchCompiler(Compiler):
         """A calendar is told as facts, as far as it may matter (`runtime/batch/calendars.py`)."""
         self.steps[predicate] = Step(predicate, predicate, UnionShape(), (Feed("facts", predicate),))
 
-    def _calendars(self) -> dict[str, CalendarShape]:
+    def _with_calendars(self) -> dict[str, Step]:
+        """The steps as they are in a stream."""
         found = dict(self.steps)
         for name in (name for name in self.steps if name in self.calendars and not self.calendars[name].is_listed):
             found[name] = replace(found[name], shape=CalendarShape(on_timeline(self.calendars[name], self.timeline), 0, 0))
-        known = with_reach(found, (), self.timeline)
+        return found
+
+    def _calendars(self) -> dict[str, CalendarShape]:
+        known = with_reach(self._with_calendars(), (), self.timeline)
         return {name: step.shape for name, step in known.items() if isinstance(step.shape, CalendarShape)}
 
     def _choose_timeline(self) -> Timeline:

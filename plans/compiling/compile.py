@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from tidelog.plans.analysis.horizons.calendar_reach import resting_on_calendars, with_reach
+from tidelog.plans.analysis.horizons.calendar_reach import over_calendars, resting_on_calendars, with_reach
 from tidelog.plans.analysis.physical.announcing import announcing_steps
 from tidelog.plans.analysis.physical.prospects import find_prospects
 from tidelog.plans.analysis.physical.repeating import pass_on
@@ -166,6 +166,7 @@ class Compiler:
             by_calendars=resting_on_calendars(steps),
             silent=silent_outputs(self.program),
             alarms=alarms_of(self.program),
+            over_calendars=over_calendars({step.id: step for step in steps}, self.timeline),
         )
 
     # --- predicates -----------------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ NEG: Final = -((1 << 62) - 2)
 """The begin of a range that has none."""
 LIMIT: Final = 1 << 60
 """The largest encoded time that data or a program may mention: beyond it lies room for the operators' shifts."""
+BEGUN: Final = NEG + LIMIT
+"""No shift leads before it from a time: what lies there has come of what has no begin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,8 +319,9 @@ class Plan:
     `announcing` are the steps that tell of what goes on holding when it begins and when it ends alone.
     `questions` are what `ask` asks, `unfoldings` what each of them needs (known once all facts are there), and `delays`
     (encoded) how far behind the watermark the facts of an input may begin, for those that declare it. `by_calendars` are the
-    steps that rest on calendars, and on no stream. `silent` are outputs that only a desk is told of: what becomes of
-    `alarms`; those of them that are `spoken` are answers nevertheless, for sinks that ask for them.
+    steps that rest on calendars, and on no stream; `over_calendars` those that follow from calendars, or count per period,
+    each with how far (encoded) before the stream's start it is told. `silent` are outputs that only a desk is told of: what
+    becomes of `alarms`; those of them that are `spoken` are answers nevertheless, for sinks that ask for them.
     """
 
     name: str
@@ -345,6 +346,7 @@ class Plan:
     silent: frozenset[str] = frozenset()
     spoken: frozenset[str] = frozenset()
     alarms: tuple[Alarm, ...] = ()
+    over_calendars: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -284,7 +284,7 @@ class _Builder:
         return Stage(
             number=len(self._made) + 1,
             program=program,
-            plan=replace(plan, announcing={}) if is_read else plan,
+            plan=replace(plan, announcing={} if is_read else plan.announcing, over_calendars={}),
             key=visible,
             inputs=tuple(self._input(plan, name, visible) for name in sorted(group.reads)),
             outputs={name: _delay(plan, name) for name in outputs},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from tidelog.plans.analysis.horizons.calendar_reach import day_of
 from tidelog.plans.compiling.batch import BatchPlan
@@ -12,12 +12,7 @@ from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.plan.plan import PeriodShape
 
 
-def rests_on_calendars(plan: BatchPlan) -> bool:
-    """Whether some rule reads a calendar, or counts per period."""
-    return bool(plan.calendars) or any(isinstance(step.shape, PeriodShape) for step in plan.steps)
-
-
-def calendar_end(plan: BatchPlan, given: Iterable[Record], asked: Iterable[Record]) -> int:
+def calendar_end(plan: BatchPlan, mentioned: Sequence[Record]) -> int:
     """Up to when a program with calendars is materialised, if nobody says so.
 
     That is a day behind the last time that the facts mention, or those that are asked for; or the end of the periods that
@@ -25,20 +20,18 @@ def calendar_end(plan: BatchPlan, given: Iterable[Record], asked: Iterable[Recor
     the calendar has not been told.
     DataError where no fact mentions a time.
     """
-    known = [*given]
-    last = max((time for _, _, lo, hi in (*known, *asked) for time in (lo, hi) if NEG < time < POS), default=NEG)
+    last = max((time for _, _, lo, hi in mentioned for time in (lo, hi) if NEG < time < POS), default=NEG)
     if last <= NEG:
-        if known:
+        if mentioned:
             raise DataError("no fact says a time, so nothing tells for which days the calendars are meant; give `until`")
         return NEG
     periods = [step.shape.calendar.around(last) for step in plan.steps if isinstance(step.shape, PeriodShape)]
     return max([last + day_of(plan.timeline), *(period[1] for period in periods if period is not None)])
 
 
-def calendar_records(plan: BatchPlan, mentioned: Iterable[Record], until: int) -> Iterator[Record]:
-    """The calendars' facts from the first time that some facts mention up to a time, and as far as rules look from there."""
-    first = min((time for _, _, lo, hi in mentioned for time in (lo, hi) if NEG < time < POS), default=until)
+def calendar_records(plan: BatchPlan, first: int, until: int) -> Iterator[Record]:
+    """The calendars' facts from the first time that facts mention up to a time, and as far as rules look from there."""
     for name, shape in plan.calendars.items():
         ahead = shape.ahead - day_of(plan.timeline)  # what a stream is told beside it is for facts that are early
-        for row, lo, hi in shape.calendar.ranges(min(first, until) - shape.behind, until + ahead):
+        for row, lo, hi in shape.calendar.ranges(shape.calendar.begin_at(first - shape.behind), until + ahead):
             yield name, row, lo, hi

@@ -64,6 +64,8 @@ class Interpretation:
         self._plan = plan
         self.loaded = 0
         self.start: int | None = None
+        self.since: Mapping[str, int] = {}
+        """Predicates that follow from calendars, of which nothing is shown that lies before a time."""
         self._repeating: dict[str, dict[Row, list[Repeating]]] = {}
         self.pool: Pool | None = None
         self._known: dict[str, Stored] = {
@@ -210,14 +212,22 @@ class Interpretation:
         for stores, hidden in ((self._known, TOP), (self._others, "")):
             for predicate, store in stores.items():
                 if predicate != hidden and not is_of_machine(predicate):
-                    yield from ((predicate, *fact) for fact in _facts(store))
+                    facts = _facts(store)
+                    since = self.since.get(predicate)
+                    if since is not None:
+                        facts = ((row, max(lo, since), hi) for row, lo, hi in facts if hi >= since)
+                    yield from ((predicate, *fact) for fact in facts)
 
     def atoms(self) -> Iterator[tuple[str, int, int]]:
         """What `records` has, with each predicate and row as the text of an atom."""
         for stores, hidden in ((self._known, TOP), (self._others, "")):
             for predicate, store in stores.items():
                 if predicate != hidden and not is_of_machine(predicate):
-                    yield from store.atoms(predicate)
+                    since = self.since.get(predicate)
+                    if since is None:
+                        yield from store.atoms(predicate)
+                    else:
+                        yield from ((atom, max(lo, since), hi) for atom, lo, hi in store.atoms(predicate) if hi >= since)
 
     def repeating(self) -> Iterator[Repeating]:
         """What repeats for ever, in no particular order."""
@@ -231,6 +241,8 @@ class Interpretation:
     def covers(self, record: Record) -> bool:
         """Whether a fact holds at all its times."""
         predicate, row, lo, hi = record
+        if lo < self.since.get(predicate, NEG):
+            return False
         stores = [stores[predicate] for stores in (self._known, self._others) if predicate in stores]
         every = [store.bounds(row) for store in stores]
         if any(bounds[i] <= lo and hi <= bounds[i + 1] for bounds in every for i in overlapping(bounds, lo, lo)):

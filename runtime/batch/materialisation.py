@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tidelog.operators.stores.coverage import Bounds
+from tidelog.plans.analysis.horizons.calendar_reach import first_time, told_from
 from tidelog.plans.analysis.recursion.rounds import Component, Stratum
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Record, Row
@@ -22,7 +23,7 @@ from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
-from tidelog.runtime.batch.calendars import calendar_end, calendar_records, rests_on_calendars
+from tidelog.runtime.batch.calendars import calendar_end, calendar_records
 from tidelog.runtime.batch.clocked import run_through
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
@@ -150,19 +151,30 @@ class Materialisation:
         require_record(record)
         self._asked.append(record)
 
+    def begin(self) -> None:
+        """All facts are loaded: know the calendars, too. At the latest the first round does so.
+
+        DataError for calendars where no fact says a time.
+        """
+        if self._begun:
+            return
+        self._begun = True
+        if self.plan.over_calendars:
+            mentioned = [*self._known.records(), *self._asked]
+            if self._until >= POS:
+                self._until = calendar_end(self.plan, mentioned)
+            self._known.start = min(first_time(mentioned), self._until)
+            self._known.since = told_from(self.plan.over_calendars, (), self._known.start)
+            self._known.supply([*calendar_records(self.plan, self._known.start, self._until)])
+        self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
+        self._next_stratum()
+
     def round(self) -> bool:
         """Apply the rules once to everything known; whether something new was derived.
 
         Where a stratum has come to its end, the next one begins. Nothing happens once a constraint is violated.
         """
-        if not self._begun:
-            self._begun = True
-            if rests_on_calendars(self.plan):
-                if self._until >= POS:
-                    self._until = calendar_end(self.plan, self._known.records(), self._asked)
-                self._known.supply([*calendar_records(self.plan, (*self._known.records(), *self._asked), self._until)])
-            self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
-            self._next_stratum()
+        self.begin()
         while self._current is not None and self._violation is None:
             with self._telling():
                 derived = self._current.apply()

@@ -10,11 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from tidelog.operators.columns.arrays import np
-from tidelog.operators.columns.batch import Batch, batch_of, empty
+from tidelog.operators.columns.batch import Batch, batch_of, empty, joined
 from tidelog.operators.columns.kernel import Kernel
 from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics, shift
 from tidelog.operators.stores.room import NoRoomError
+from tidelog.plans.analysis.horizons.calendar_reach import told_from
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.analysis.physical.in_columns import refused, stays_at_one_time
 from tidelog.plans.data.facts import Fact, Record
@@ -110,9 +111,12 @@ class ColumnCourse(Course):
             for step in plan.steps
             if step.loop is None
         }
+        self._watched = {*plan.outputs.values(), *plan.constraints}
         self.work = {step.id: Work() for step in plan.steps}
         self._facts: Coverage | None = self._program_facts()
         self._given, self._earliest = start, POS
+        self._timeless: dict[str, Batch] = {}
+        """What has no begin, and waits for the start of a history over calendars."""
         self.start: int | None = None
         """The stream's start, where it is known."""
 
@@ -134,7 +138,7 @@ class ColumnCourse(Course):
         return {name: batch_of(facts, len(facts[0][0]), self.pool) for name, facts in found.items()}
 
     def advance(self, fresh: Mapping[str, Batch], watermark: int) -> Coverage:
-        said = self._advance(fresh, watermark)
+        said = self._since(self._advance(fresh, watermark))
         for constraint in self.plan.constraints:
             facts = said[constraint].tidied(self.pool).facts(self.pool)
             self._violated += self._violations.receive(constraint, facts, self._reached[constraint])
@@ -179,6 +183,8 @@ class ColumnCourse(Course):
     def _advance(self, fresh: Mapping[str, Batch], watermark: int) -> Coverage:
         """What each step says for sure."""
         start = self._find_start(fresh, watermark)
+        if self.plan.over_calendars and (self._timeless or self.start is None):
+            fresh = self._hold_timeless(fresh, watermark)
         facts, self._facts = self._facts or {}, None
         said: Coverage = {}
         self.watermark = watermark
@@ -261,7 +267,7 @@ class ColumnCourse(Course):
 
     def _find_start(self, fresh: Mapping[str, Batch], watermark: int) -> Batch:
         """The stream's start, where it has just become known."""
-        self._earliest = min([self._earliest, *(int(batch.lo.min()) for batch in fresh.values() if len(batch))])
+        self._earliest = min([self._earliest, *(self._first(batch) for batch in fresh.values() if len(batch))])
         start = self._given
         if start is None and self._earliest <= min(watermark, POS - 1) + 1 and self._earliest < POS:
             start = self._earliest
@@ -269,6 +275,38 @@ class ColumnCourse(Course):
             return empty(0)
         self.start = start
         return batch_of([((), start, start)], 0, self.pool)
+
+    def _first(self, batch: Batch) -> int:
+        """The first begin; over calendars the first time, for there a history starts with one."""
+        first = int(batch.lo.min())
+        if first > NEG or not self.plan.over_calendars:
+            return first
+        times = np.concatenate([batch.lo, batch.hi])
+        return int(times[(times > NEG) & (times < POS)].min(initial=POS))
+
+    def _hold_timeless(self, fresh: Mapping[str, Batch], watermark: int) -> Mapping[str, Batch]:
+        """Over calendars, what has no begin comes when the history starts, or at its end."""
+        found = {**fresh}
+        if self.start is not None or watermark >= POS:
+            for name, batch in self._timeless.items():
+                found[name] = joined([batch, found.get(name) or empty(batch.width)], batch.width, self.pool)
+            self._timeless = {}
+            return found
+        for name, batch in fresh.items():
+            is_timeless = batch.lo <= NEG
+            if is_timeless.any():
+                held = [*([self._timeless[name]] if name in self._timeless else []), batch.take(is_timeless)]
+                self._timeless[name] = joined(held, batch.width, self.pool)
+                found[name] = batch.take(~is_timeless)
+        return found
+
+    def _since(self, said: Coverage) -> Coverage:
+        """What is told: of what follows from calendars nothing that lies before the start, or without one."""
+        start = POS if self.start is None and self.watermark >= POS else self.start
+        if start is None or not self.plan.over_calendars:
+            return said
+        since = told_from(self.plan.over_calendars, self.plan.facts, start)
+        return {name: said[name].clipped(since[name], POS) if name in since else said[name] for name in self._watched}
 
     def frontier_of(self, feed: Feed) -> int:
         """How far a port is known."""

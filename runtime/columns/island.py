@@ -111,4 +111,5 @@ def _alone(plan: Plan, loop: Loop, read: Collection[str]) -> Plan:
         questions=(),
         unfoldings=(),
         delays={},
+        over_calendars={},
     )

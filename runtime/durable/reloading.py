@@ -15,6 +15,7 @@ from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecEr
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.tree.causes import with_desk
 from tidelog.plans.tree.syntax import CalendarDeclaration, Program
 from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.journal.events import events_behind, tell
@@ -87,6 +88,7 @@ class Reloading:
         only_asks = bool(now.questions) and not now.outputs
         try:
             program = _with_events_of(parse(self._head.text, self._head.program), now.program)
+            program = with_desk(program) if now.silent else program
             plan = compile_program(program, outputs=not only_asks, depth=depth)
         except ProgramError as error:
             raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error

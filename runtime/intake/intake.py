@@ -19,6 +19,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
+from tidelog.plans.analysis.horizons.calendar_reach import first_time
 from tidelog.plans.data.facts import Fact, Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, LateError
@@ -119,6 +120,8 @@ class Intake:
         self._latest = self._furthest = NEG
         self.given_start = start
         self._earliest = POS
+        self._is_over_calendars = bool(plan.over_calendars)
+        self._timeless: dict[str, list[Fact]] = {}  # what has no begin waits for the start of a stream over calendars
         self.start_told = False
         """Whether it is known when the stream starts."""
         self.accepted = self.unused = self.late = self.ahead = self.long = 0
@@ -358,6 +361,8 @@ class Intake:
         if self.cut is not None:  # time moves as it did
             begins = {record[2] for record in admitted.records}
         self._note_begins(begins, delivery)
+        if NEG in begins and self._is_over_calendars:
+            self._earliest = min(self._earliest, first_time(admitted.records))
 
     def _course(self, records: list[Record]) -> list[Record]:
         """Facts in the order of their arrival; by their begins where one would be late behind another.
@@ -373,12 +378,12 @@ class Intake:
         return records
 
     def _note_begins(self, begins: set[int], delivery: Delivery) -> None:
-        if NEG in begins:  # the stream has no start; and time does not begin there
+        if NEG in begins and not self._is_over_calendars:  # the stream has no start
             self._earliest = NEG
-            begins.discard(NEG)
-        if begins:
-            self._earliest = min(self._earliest, *begins)
-            delivery.points = sorted(begins if self._timeline.is_integer else {begin & ~1 for begin in begins})
+        timed = begins - {NEG}  # time does not begin there
+        if timed:
+            self._earliest = min(self._earliest, *timed)
+            delivery.points = sorted(timed if self._timeline.is_integer else {begin & ~1 for begin in timed})
             self._latest = max(self._latest, delivery.points[-1])
 
     def _refuse_long(self, batch: Batch, delivery: Delivery) -> Batch:
@@ -406,7 +411,21 @@ class Intake:
         if not self.start_told:
             delivery.start = self._find_start()
             self.start_told = delivery.start is not None
+            if self._is_over_calendars:
+                self._hold_timeless(delivery)
         return delivery
+
+    def _hold_timeless(self, delivery: Delivery) -> None:
+        """Over calendars, what has no begin comes when the stream starts, or at its end."""
+        if self.start_told or delivery.frontier >= POS:
+            for name, held in self._timeless.items():
+                delivery.facts[name] = [*held, *delivery.facts.get(name, ())]
+            self._timeless = {}
+            return
+        for name, facts in delivery.facts.items():
+            if timeless := [fact for fact in facts if fact[1] <= NEG]:
+                self._timeless.setdefault(name, []).extend(timeless)
+                delivery.facts[name] = [fact for fact in facts if fact[1] > NEG]
 
     def _find_start(self) -> int | None:
         if self.given_start is not None:
@@ -436,6 +455,7 @@ class Intake:
             "watermarks": self.watermarks.snapshot(),
             "latest": self._latest,
             "earliest": self._earliest,
+            "timeless": [[name, list(row), hi] for name, facts in self._timeless.items() for row, _, hi in facts],
             "start_told": self.start_told,
             "counters": [self.accepted, self.unused, self.late, self.ahead, self.long],
             "unused_names": dict(self._unused_names),
@@ -446,6 +466,9 @@ class Intake:
         self.watermarks.restore(data["watermarks"])
         self._latest = data["latest"]
         self._earliest = data["earliest"]
+        self._timeless = {}
+        for name, row, hi in data.get("timeless", ()):
+            self._timeless.setdefault(name, []).append((tuple(row), NEG, hi))
         self.start_told = data["start_told"]
         self.accepted, self.unused, self.late, self.ahead, self.long = data["counters"]
         self._unused_names = dict(data["unused_names"])

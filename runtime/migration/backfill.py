@@ -92,7 +92,8 @@ class Filling(Retold):
 
     def tell_from(self, times: dict[str, int]) -> None:
         """Tell nothing of these watched steps before a time (encoded)."""
-        self._outlet.since = {name: time for name, time in times.items() if time > NEG}
+        since = self._outlet.since
+        since.update({name: max(time, since.get(name, NEG)) for name, time in times.items() if time > NEG})
 
     def announce(self, messages: Sequence[Message]) -> None:
         """Let steps know what stands on their ports already."""

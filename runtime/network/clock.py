@@ -15,7 +15,7 @@ from tidelog.operators.loops.open_loop import OpenLoop
 from tidelog.operators.operator import Operator
 from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import BEGUN, NEG, POS
 from tidelog.plans.plan.plan import Loop
 
 END_PASSES = 10_000
@@ -111,6 +111,10 @@ class Clock:
         """How far all is known that feeds the loop."""
         return min(self._reached.values(), default=POS)
 
+    def told(self) -> int:
+        """How far all is told: what has no begin is told as one, up to the first time that matters."""
+        return self.known if self.known >= BEGUN else NEG
+
     def due(self) -> int:
         """The least time at which something is to be done."""
         return min(part.due for part in self.parts)
@@ -122,9 +126,30 @@ class Clock:
         """
         frontier = self.frontier()
         until = frontier if frontier < POS else self.present
+        yield from self._since_ever(until)
         while (time := self.due()) <= until:
             yield from self._pass(time)
         self.known = max(self.known, until)
+
+    def _since_ever(self, until: int) -> Iterator[Told]:
+        """Go on with what has no begin until nothing changes: what holds then does so since ever, and is told as one.
+
+        ValueError where it never comes to that: such a loop would have come to any time in more than one way.
+        """
+        told: dict[str, tuple[list[Fact], Notices]] = {}
+        for _ in range(END_PASSES):
+            time = self.due()
+            if time > until or time >= BEGUN:
+                break
+            for name, facts, notices in self._pass(time):
+                said, heard = told.setdefault(name, ([], Notices()))
+                if notices is not None:
+                    heard.follow_with(notices, said)
+                said += facts
+        else:
+            raise ValueError("it changes again and again since ever: facts that it follows from need a begin")
+        for name, (facts, notices) in told.items():
+            yield name, facts, notices if len(notices) else None
 
     def follow(self) -> Iterator[Told]:
         """When the stream has ended: go on as long as there is something to do.
@@ -132,6 +157,7 @@ class Clock:
         Where that does not end, the loop is `unfinished`, and what was told behind the present is void.
         """
         present = self.known
+        yield from self._since_ever(POS)
         for _ in range(END_PASSES):
             time = self.due()
             if time >= POS:

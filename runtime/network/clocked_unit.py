@@ -45,17 +45,17 @@ class ClockedUnit(Unit):
             ahead = self._known.get(feed)
             clock.reach(step, port, reach(feed) if ahead is None or watermark is None else watermark + ahead)
         for told in self._run(clock.go_on()):
-            self._shown = clock.known
+            self._shown = clock.told()
             self.send(*told)
         if clock.frontier() >= POS and not clock.unfinished and clock.known < POS:
             self._follow()
-        self._shown = clock.known
+        self._shown = clock.told()
 
     def _follow(self) -> None:
         """What follows behind the stream's end is told once it is known that it comes to an end; else what stands ends."""
         clock, graph = self._clock, self._graph
         standing = {name: graph.standing_rows(name) for name in clock.loop.members}
-        withheld = [(clock.known, told) for told in self._run(clock.follow())]
+        withheld = [(clock.told(), told) for told in self._run(clock.follow())]
         if clock.unfinished:
             self._shown = clock.known
             for name, rows in standing.items():
@@ -94,7 +94,7 @@ class ClockedUnit(Unit):
 
     def restore_frontiers(self) -> None:
         """The clock has been restored."""
-        self._shown = self._clock.known
+        self._shown = self._clock.told()
 
     def deadline(self) -> int:
         due = self._clock.due()

@@ -252,6 +252,7 @@ class Network:
         starts = delivery.start is not None
         if starts or delivery.frontier >= POS:
             self._know_start()
+            self._outlet.begin(delivery.start)
         if starts or self.graph.gates:
             self._bring(self.graph.preceding(delivery))
         for predicate, facts in delivery.facts.items():

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.notices import Notices
+from tidelog.plans.analysis.horizons.calendar_reach import told_from
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
@@ -33,16 +34,25 @@ class Outlet:
         self.emission.room = bound.room
         self._violations = Violations(plan)
         self._constraints = plan.constraints
+        watched = {*plan.outputs.values(), *plan.constraints}
         leads = {output: plan.leads[step] for output, step in plan.outputs.items()}
         self.held = Held(leads) if keeps_held else None
         """What holds of the outputs, where somebody wants to know."""
         self.accused: dict[str, tuple[list[Fact], Notices]] = {}
         """What has come of constraints, to be judged when all that is due has run, in whatever order it came."""
         self.since: dict[str, int] = {}
-        """Watched steps of which nothing is told that lies before a time: they were not there then."""
+        """Watched steps of which nothing is told that lies before a time: they, or their calendars, were not there then."""
         self.told: dict[str, Coverage] = {}
         """Of some outputs what was told by another program, before this one took its place: it is not told again."""
         self.follows_arrivals = self.emission.follows_arrivals
+        self._over_calendars = {name: before for name, before in plan.over_calendars.items() if name in watched}
+        self._facts = plan.facts
+
+    def begin(self, start: int | None) -> None:
+        """The stream starts, or ends and never did: of what follows from calendars nothing is told that lies before."""
+        for step, time in told_from(self._over_calendars, self._facts, POS if start is None else start).items():
+            if start is not None or step not in self.since:
+                self.since[step] = max(time, self.since.get(step, NEG))
 
     def receive(self, step: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> None:
         """Take new coverage of a watched step, and how far it is known now."""

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from calendars.test_engine_law import Foreseen, with_calendars
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
-from oracle.calendar_programs import calendar_programs
-from oracle.open_programs import open_streams
+from oracle.calendar_programs import calendar_programs, calendar_streams
 from oracle.programs import Kind
 from tidelog.plans.analysis.physical.in_columns import begins_row_by_row
 
@@ -25,7 +24,7 @@ def test_columns_say_what_the_oracle_says(kind: Kind, data: st.DataObject) -> No
     text, declared = data.draw(calendar_programs(kind))
     whole = with_calendars(text, declared)
     _, plan = compiled(whole)
-    facts = data.draw(open_streams(kind))
+    facts = data.draw(calendar_streams(kind, text))
     cuts = data.draw(cut_times(plan))
     runs = runs_of(answers_over_columns(plan, records_of(plan, facts), cuts))
     assert not Foreseen(text, plan, facts).differences(runs), f"{cuts}\n{shown(whole, facts)}"

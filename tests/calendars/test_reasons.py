@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from calendars.test_engine_law import Foreseen, with_calendars
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
-from oracle.calendar_programs import calendar_programs
-from oracle.open_programs import open_streams
+from oracle.calendar_programs import calendar_programs, calendar_streams
 from oracle.programs import Kind
 from tidelog import Materialisation, compile_batch, entails
+from tidelog.cli import main
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, MethodError
 from tidelog.runtime.sessions.explained import explainer_of_stream
@@ -43,7 +44,7 @@ def test_answers_over_calendars_are_proved(kind: Kind, data: st.DataObject) -> N
     text, declared = data.draw(calendar_programs(kind))
     whole = with_calendars(text, declared)
     _, plan = compiled(whole)
-    facts = data.draw(open_streams(kind))
+    facts = data.draw(calendar_streams(kind, text))
     records = records_of(plan, facts)
     explainer = explainer_of_stream(telling_all(plan), records)
     expected = Foreseen(text, plan, facts)
@@ -71,7 +72,7 @@ def test_batch_says_the_same(kind: Kind, data: st.DataObject) -> None:
     text, declared = data.draw(calendar_programs(kind))
     whole = with_calendars(text, declared)
     _, stream = compiled(whole)
-    facts = data.draw(open_streams(kind))
+    facts = data.draw(calendar_streams(kind, text))
     plan = compile_batch(whole)
     done = Materialisation(plan)
     records = records_of(stream, facts)
@@ -146,3 +147,17 @@ def test_batch_asks_for_a_time_where_no_fact_says_one() -> None:
     with pytest.raises(DataError, match="no fact says a time"):
         batch_of(WEEKDAYS, [("on", ("p",), NEG, POS)])
     assert batch_of(WEEKDAYS, []) == {}
+
+
+@pytest.mark.parametrize("method", ["auto", "materialise", "automata", "ltl"])
+@pytest.mark.parametrize(("fact", "answer"), [("work@[1,2]", "true"), ("work@3", "false"), ("busy(p)@5", "true")])
+def test_the_command_answers_for_a_calendar_itself(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], method: str, fact: str, answer: str
+) -> None:
+    """It was refused as derived, and no input; and models were looked for without calendars."""
+    text = "timeline integer, unit 6 h. input on(x). calendar work = mon-fri 06:00-18:00. busy(X) :- on(X), work."
+    (tmp_path / "work.tide").write_text(text)
+    (tmp_path / "on.txt").write_text("on(p)@5\n")
+    command = ["entails", str(tmp_path / "work.tide"), str(tmp_path / "on.txt"), "--fact", fact, "--method", method]
+    main(command)
+    assert capfd.readouterr().out == f"{answer}\n"

@@ -5,13 +5,15 @@ A tick is six hours, so that a stream of twenty ticks sees days, nights and week
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import strategies as st
 
 from oracle.evaluate import GroundFact
-from oracle.open_programs import UNARY, open_programs
+from oracle.open_programs import UNARY, open_programs, open_streams
 from oracle.programs import Kind
 from tidelog.plans.tree.syntax import Interval
 
@@ -135,5 +137,17 @@ def _metric(draw: st.DrawFn) -> str:
 
 
 def begin_of(facts: Sequence[GroundFact]) -> Fraction:
-    """When the stream starts."""
-    return min(Fraction(when.low) for _, _, when in facts)
+    """When the stream starts: at the first time that its facts mention."""
+    return min(Fraction(time) for _, _, when in facts for time in (when.low, when.high) if abs(time) < math.inf)
+
+
+@st.composite
+def calendar_streams(draw: st.DrawFn, kind: Kind, text: str) -> list[GroundFact]:
+    """Facts for a program over calendars, of which some have no begin, and come first.
+
+    Not where it counts per period: how much of what has no begin falls into the first period is defined by the start.
+    """
+    facts = draw(open_streams(kind))
+    number = 0 if " per " in text else draw(st.sampled_from([0, 0, 1, 2]))
+    endless = [(name, row, replace(when, low=-math.inf, left_open=False)) for name, row, when in facts[:number]]
+    return [*endless, *facts[number:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from hypothesis import strategies as st
@@ -59,3 +60,11 @@ def events(draw: st.DrawFn, *, last: int = 12, lasting: bool = True) -> list[Gro
         end = time + draw(st.integers(0, 3)) if lasting and draw(st.integers(0, 3)) == 3 else time
         found.append((draw(st.sampled_from(EVENTS)), (draw(st.sampled_from(KEYS)),), Interval(time, end)))
     return sorted(found, key=lambda fact: fact[2].low)
+
+
+@st.composite
+def events_since_ever(draw: st.DrawFn) -> list[GroundFact]:
+    """Events of which some have no begin; these come first, as they have to."""
+    keys = draw(st.lists(st.tuples(st.sampled_from(EVENTS), st.sampled_from(KEYS)), min_size=1, max_size=3, unique=True))
+    endless = [(name, (key,), Interval(-math.inf, Fraction(draw(st.integers(0, 6))))) for name, key in keys]
+    return [*endless, *draw(events())]

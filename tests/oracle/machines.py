@@ -33,12 +33,12 @@ Held = dict[str, set[Row]]
 Binding = Mapping[str, Value]
 
 
-def run_machines(program: Program, facts: Sequence[GroundFact], last: int) -> list[Held]:
-    """What holds at the times 0 … last, on integers, by the assignments of a program alone."""
+def run_machines(program: Program, facts: Sequence[GroundFact], last: int, first: int = 0) -> list[Held]:
+    """What holds at the times first … last, on integers, by the assignments of a program alone; before, nothing is set."""
     rules = [item for item in program.statements if isinstance(item, Rule) and item.assigns != "holds"]
     table: dict[tuple[str, Row], set[Value]] = {}
     past: list[Held] = []
-    for time in range(last + 1):
+    for time in range(first, last + 1):
         held: Held = defaultdict(set)
         for predicate, row, when in facts:
             if when.low <= time <= when.high:

@@ -24,16 +24,66 @@ def with_reach(steps: Mapping[str, Step], facts: Iterable[Record], timeline: Tim
     calendars = [step for step in steps.values() if isinstance(step.shape, CalendarShape)]
     if not calendars:
         return dict(steps)
-    since = min((lo for _, _, lo, _ in facts if lo > NEG), default=POS)
+    since = first_begin(facts)
     day, year = day_of(timeline), encoded_seconds(YEAR, timeline)
     found = dict(steps)
+    before = max(over_calendars(steps, timeline).values())
     for step in calendars:
         back, ahead = _seen(step.id, steps, year)
         shape = step.shape
         if isinstance(shape, CalendarShape):
-            behind = back + shape.calendar.longest
+            behind = back + before
             found[step.id] = replace(step, shape=replace(shape, ahead=ahead + day, behind=behind, since=since))
     return found
+
+
+def over_calendars(steps: Mapping[str, Step], timeline: Timeline) -> dict[str, int]:
+    """The steps that follow from calendars, or count per period, each with how far before the stream's start it is told
+    (encoded): as far as what it follows from looks ahead, a year at most. What lies before may rest on days of a calendar
+    that nobody knows."""
+    first = [step.id for step in steps.values() if isinstance(step.shape, CalendarShape | PeriodShape)]
+    if not first:
+        return {}
+    readers = readers_of(steps)
+    year = encoded_seconds(YEAR, timeline)
+    found = {step.id: min(year, _own_look_ahead(step.shape)) for step in steps.values()}
+    waiting = list(steps)
+    while waiting:
+        current = waiting.pop()
+        for reader in readers[current]:
+            seen = min(year, found[current] + _own_look_ahead(steps[reader].shape))
+            if seen > found[reader]:
+                found[reader] = seen if steps[reader].loop is None else year
+                waiting.append(reader)
+    return {name: found[name] for name in reachable(first, readers.__getitem__)}
+
+
+def told_from(over: Mapping[str, int], facts: Iterable[Record], start: int) -> dict[str, int]:
+    """From when on what follows from calendars is told, by the start and the program's facts; without a start never."""
+    if start >= POS:
+        return dict.fromkeys(over, POS + 1)
+    begin = min(start, first_begin(facts))
+    return {name: begin - before for name, before in over.items()}
+
+
+def first_begin(facts: Iterable[Record]) -> int:
+    """The first time at which a fact begins; POS where none does."""
+    return min((lo for _, _, lo, _ in facts if lo > NEG), default=POS)
+
+
+def first_time(records: Iterable[Record]) -> int:
+    """The first time that facts mention, where a stream over calendars starts; POS where they mention none."""
+    return min((time for _, _, lo, hi in records for time in (lo, hi) if NEG < time < POS), default=POS)
+
+
+def readers_of(steps: Mapping[str, Step]) -> dict[str, list[str]]:
+    """The steps that read each step."""
+    readers: dict[str, list[str]] = {each: [] for each in steps}
+    for step in steps.values():
+        for feeder in step.feeders:
+            if feeder in readers:
+                readers[feeder].append(step.id)
+    return readers
 
 
 def resting_on_calendars(steps: Sequence[Step]) -> frozenset[str]:
@@ -67,11 +117,7 @@ def encoded_seconds(seconds: int, timeline: Timeline) -> int:
 
 def _seen(name: str, steps: Mapping[str, Step], most: int) -> tuple[int, int]:
     """How far back and ahead of a step all that follow from it look; `most` where nothing bounds it."""
-    readers: dict[str, list[str]] = {each: [] for each in steps}
-    for step in steps.values():
-        for feeder in step.feeders:
-            if feeder in readers:
-                readers[feeder].append(step.id)
+    readers = readers_of(steps)
     found: dict[str, tuple[int, int]] = {name: (0, 0)}
     waiting = [name]
     while waiting:

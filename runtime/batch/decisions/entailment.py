@@ -225,11 +225,14 @@ class Question:
 
     def _search(self, search: Search, fact: Record | None, complete: frozenset[str] = frozenset()) -> Decision:
         """Decide it by models, from what is given of the endless part, and all that is known of the rest."""
-        facts = [*(record for record in self._done.facts() if record[0] not in self._endless), *self._given]
         try:
+            self._done.begin()
+            facts = [*(record for record in self._done.facts() if record[0] not in self._endless), *self._given]
             return Decision(decide_by_models(self._plan, facts, fact, search, complete))
-        except MethodError as error:
+        except (EndlessError, MethodError, StateError) as error:
             return undecided(str(error))
+        except DataError as error:  # no fact says for which days calendars are meant
+            return undecided(error.reason)
         except MemoryError:
             return undecided("there was not enough memory")
 

@@ -29,14 +29,12 @@ class Once(argparse.Action):
 def read_fact(schema: Schema, text: str) -> tuple[Record, Timeline]:
     """A fact, encoded for a timeline that is fine enough for it; SpecError where it is none.
 
-    Of a predicate that nothing knows, too: what nothing derives does not follow. What `run` has told may be asked as it
-    stands: `{"alarm":{"room":"hall"},"time":3}`.
+    Of a predicate that nothing knows, too: what nothing derives does not follow; and of what no data may hold, such as what
+    rules derive, or calendars. What `run` has told may be asked as it stands: `{"alarm":{"room":"hall"},"time":3}`.
     """
-    schema = replace(schema, others=None)
+    predicates = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
+    schema = replace(schema, predicates=predicates, others=None)
     is_object = text.lstrip().startswith("{")
-    if is_object:  # what rules derive, too
-        predicates = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
-        schema = replace(schema, predicates=predicates)
 
     def read(timeline: Timeline) -> Record:
         fine = replace(schema, timeline=timeline)

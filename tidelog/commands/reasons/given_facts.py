@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tidelog.commands.batch.facts import load_batch_plan, read_all
 from tidelog.commands.given import DeadLetters
@@ -59,12 +59,6 @@ def load_any_plan(path: str) -> BatchPlan | Plan:
     except OSError as error:
         raise SpecError(f"cannot read `{path}`: {os.strerror(error.errno or 0)}") from error
     return plan
-
-
-def open_to_all(schema: Schema) -> Schema:
-    """The schema with which facts can be asked for of every predicate."""
-    predicates = {name: replace(item, accepts_input=True) for name, item in schema.predicates.items()}
-    return replace(schema, predicates=predicates)
 
 
 def load_given(

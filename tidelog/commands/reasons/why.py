@@ -16,7 +16,7 @@ from tidelog.commands.numbers import positive
 from tidelog.commands.outcome import BAD, DONE, USAGE, add_max_state, say
 from tidelog.commands.progress import Progress
 from tidelog.commands.reasons.from_journal import check_alone, remembered
-from tidelog.commands.reasons.given_facts import GivenFacts, load_any_plan, load_given, open_to_all
+from tidelog.commands.reasons.given_facts import GivenFacts, load_any_plan, load_given
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Schema, format_constant
@@ -94,7 +94,7 @@ def _check(options: argparse.Namespace) -> None:
 def _journaled(options: argparse.Namespace) -> tuple[Known, Record, Schema]:
     """What follows from the journal of a run."""
     plan, session = remembered(options)
-    fact, timeline = read_fact(open_to_all(plan.schema), options.fact)
+    fact, timeline = read_fact(plan.schema, options.fact)
     if timeline != plan.timeline:
         raise SpecError("--fact: the run counts time in coarser steps: ask for times that it can tell apart")
     if fact[0] not in plan.schema.predicates:
@@ -109,13 +109,12 @@ def _of_files(options: argparse.Namespace, progress: Progress) -> tuple[Explaine
 
 
 def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Progress) -> tuple[Explainer, Record]:
-    schema = open_to_all(plan.schema)
-    (predicate, *_), timeline = read_fact(schema, options.fact)
+    (predicate, *_), timeline = read_fact(plan.schema, options.fact)
     specs = parse_facts(options)
     if isinstance(plan, Plan):
         given = load_given(plan.schema, specs, progress, is_strict=options.strict)
         _note_unknown(plan, predicate, given)
-        fact, _ = read_fact(schema, options.fact)
+        fact, _ = read_fact(plan.schema, options.fact)
         return explainer_of_stream(plan, given.records, _writing(plan.timeline, options), options.max_state), fact
     rules = (item for item in plan.program.statements if not is_constraint(item))
     part = rebuilt(plan, rules, predicate)
@@ -123,7 +122,7 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
     given = load_given(schema_of_facts, specs, progress, read, is_strict=options.strict)
     _note_unknown(plan, predicate, given)
     part = refined(part, given.timeline)
-    fact, _ = read_fact(replace(schema, timeline=given.timeline), options.fact)
+    fact, _ = read_fact(replace(plan.schema, timeline=given.timeline), options.fact)
     done = Materialisation(part, "seminaive", _until(part, fact), options.max_state)
     done.ask(fact)
     done.load(given.records)
