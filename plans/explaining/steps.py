@@ -217,7 +217,7 @@ def _roles(shape: Shape, ports: int) -> list[str]:
         case LatchShape():
             return ["negated", "since"]
         case AssignShape():
-            return ["assigned", "none"][:ports]
+            return ["assigned"]
         case ErodeShape(clipped=True) | PeriodShape() | TupleShape(part="points"):
             return ["facts", "start"]
         case BindShape():

@@ -212,7 +212,7 @@ def _window_size(window: syntax.WindowSize) -> str:
 def format_statement(statement: syntax.Statement) -> str:  # noqa: PLR0911 - one for each kind
     """A statement with its full stop: `alarm(X) :- boxminus[0,4] hot(X), not ok(X).`"""
     match statement:
-        case syntax.Rule(assigns="value" | "none"):
+        case syntax.Rule(assigns="value"):
             key, value = written_head(statement)
             return f"{_atom(key)} := {format_term(value)} :- {', '.join(map(format_formula, statement.body))}."
         case syntax.Rule():

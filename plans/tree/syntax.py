@@ -287,15 +287,15 @@ Formula = Atom | Truth | Unary | Binary | Window | Visits | Latest | Aggregate |
 class Rule:
     """`head :- body`. A head is an atom, boxes over an atom, or `bottom`; the body is never empty.
 
-    `assigns` marks the rules of `mode(M) := running :- start(M)` (`plans/tree/machines.py`): one that assigns a `value`, one
-    that assigns `none`, and those that the text has not, which tell what `holds`. The passes alone make one that has what is
-    `kept`: the head holds from behind the first literal until that, or the negated one, comes again.
+    `assigns` marks the rules of `mode(M) := running :- start(M)` (`plans/tree/machines.py`): one that assigns a `value`,
+    and those that the text has not, which tell what `holds`. The passes alone make one that has what is `kept`: the head
+    holds from behind its literal until another value comes.
     """
 
     head: Formula
     body: tuple[Formula, ...]
     span: Span = place()
-    assigns: Literal["", "value", "none", "holds", "kept"] = ""
+    assigns: Literal["", "value", "holds", "kept"] = ""
 
 
 @dataclass(frozen=True, slots=True)
