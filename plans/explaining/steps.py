@@ -9,8 +9,8 @@ from fractions import Fraction
 from tidelog.plans.analysis.horizons.extent import reach_of
 from tidelog.plans.analysis.horizons.notation import decode_distance, decode_metric, operator_text
 from tidelog.plans.analysis.physical.shared_stores import SharedStore, shared_stores
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import format_interval, format_time
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,

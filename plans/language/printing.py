@@ -8,20 +8,13 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, cast
 
-from tidelog.plans.data.facts import quote
+from tidelog.plans.data.facts import RESERVED, format_predicate, quote
 from tidelog.plans.data.timeline import format_interval, format_time
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
 from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.numerals import canonical
 
-_RESERVED = frozenset(
-    {
-        *("not", "since", "until", "in", "mod", "top", "bottom", "sometime", "always"),
-        *("diamondminus", "diamondplus", "boxminus", "boxplus"),
-    }
-)
-_PREDICATE = re.compile(r"(?!_\Z)[A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z0-9_]+)?\Z")
 _CONSTANT = re.compile(r"[a-z](?:[A-Za-z0-9_/-]|:(?![-=]))*\Z")
 _FACT_CONSTANT = re.compile(r"[A-Za-z](?:[A-Za-z0-9_/-]|:(?!-))*\Z")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -46,7 +39,7 @@ def format_term(term: syntax.Expression) -> str:
 def _constant(value: syntax.Value, plain: re.Pattern[str]) -> str:
     if not isinstance(value, str):
         return repr(value)
-    return value if plain.match(value) and value.lower() not in _RESERVED else quote(value)
+    return value if plain.match(value) and value.lower() not in RESERVED else quote(value)
 
 
 def _arithmetic(term: syntax.Arithmetic) -> str:
@@ -68,15 +61,6 @@ def _operand(term: syntax.Expression, level: int) -> str:
 
 
 # --- formulas -----------------------------------------------------------------------------------------------------
-
-
-def format_predicate(name: str) -> str:
-    """A predicate's name as a program writes it: in single quotes where it is no plain name, or a reserved word.
-
-    One that holds a quote is of the normal form's own, and no program writes it.
-    """
-    is_plain = "'" in name or (_PREDICATE.match(name) is not None and name.lower() not in _RESERVED)
-    return name if is_plain else f"'{name}'"
 
 
 def format_formula(formula: syntax.Formula) -> str:

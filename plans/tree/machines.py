@@ -5,7 +5,7 @@ It says that `mode(M)` is assigned `running`, which is a predicate of its own, `
 
     mode(M, V) :- not 'mode := other'(M, V) since(0,inf) 'mode :='(M, V), V != none.
 
-and another value, or none, is assigned to what holds by
+(on integers `since[1,inf)`), and another value, or none, is assigned to what holds by
 
     'mode := other'(M, V) :- mode(M, V), 'mode :='(M, W), V != W.
 """
@@ -30,13 +30,18 @@ from tidelog.plans.tree.syntax import (
     Rule,
     Statement,
     Term,
+    TimelineDeclaration,
     Variable,
 )
 
 _ASSIGNED, _OTHER = " :=", " := other"
 NOTHING = "none"
 """Where this is assigned, the key has no value any more."""
-BEFORE = Interval(Fraction(0), math.inf, left_open=True, right_open=True)
+_BEFORE = {
+    True: Interval(Fraction(1), math.inf, right_open=True),
+    False: Interval(Fraction(0), math.inf, left_open=True, right_open=True),
+}
+"""All that lies before, on an integer timeline and on another."""
 
 
 def is_of_machine(predicate: str) -> bool:
@@ -77,13 +82,15 @@ def with_machines(statements: Sequence[Statement]) -> tuple[tuple[Statement, ...
     for item in statements:
         if isinstance(item, Rule) and item.assigns:
             found.setdefault(written_head(item)[0].predicate, []).append(item)
+    timelines = [item for item in statements if isinstance(item, TimelineDeclaration)]
+    before = _BEFORE[bool(timelines) and timelines[-1].kind == "integer"]
     made: list[Rule] = []
     problems: list[Diagnostic] = []
     for name, rules in found.items():
         wrong = list(_wrong(name, rules))
         problems += wrong
         if not wrong:
-            made += _told(name, rules)
+            made += _told(name, rules, before)
     return (*statements, *made), problems
 
 
@@ -100,7 +107,7 @@ def _wrong(name: str, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
         yield Diagnostic("never-assigned", f"`{name}` is only ever assigned `none`", first.span, help=help)
 
 
-def _told(name: str, rules: Sequence[Rule]) -> Iterator[Rule]:
+def _told(name: str, rules: Sequence[Rule], before: Interval) -> Iterator[Rule]:
     """The rules for what holds, and for what ends it."""
     first, span = written_head(rules[0])[0], rules[0].span
     key = _names(first)
@@ -110,7 +117,7 @@ def _told(name: str, rules: Sequence[Rule]) -> Iterator[Rule]:
     assigned = Atom(name + _ASSIGNED, held.arguments, span=first.span)
     ended = Atom(name + _OTHER, held.arguments, span=first.span)
     is_value = Comparison("!=", Variable(value), Constant(NOTHING))
-    yield Rule(held, (Binary("since", BEFORE, Negation(ended), assigned, span), is_value), span, "holds")
+    yield Rule(held, (Binary("since", before, Negation(ended), assigned, span), is_value), span, "holds")
     another = Atom(name + _ASSIGNED, (*keys, Variable(other)), span=first.span)
     yield Rule(ended, (held, another, Comparison("!=", Variable(value), Variable(other))), span, "holds")
 

@@ -6,9 +6,10 @@ import math
 import re
 from fractions import Fraction
 
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline, format_interval, format_time
 from tidelog.plans.diagnostics.errors import NOWHERE
-from tidelog.plans.language.printing import format_formula, format_predicate, format_statement
+from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.plan.plan import (
     AggregateShape,
     DilateShape,
