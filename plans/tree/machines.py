@@ -54,6 +54,11 @@ def machine_of(predicate: str) -> str:
     return predicate.partition(_ASSIGNED)[0]
 
 
+def assigned_of(predicate: str) -> str:
+    """The predicate that says what is assigned to another."""
+    return predicate + _ASSIGNED
+
+
 def assigning(head: Atom, value: Term, body: tuple[Formula, ...], span: Span) -> Rule:
     """The rule that an assignment is."""
     assigned = Atom(head.predicate + _ASSIGNED, (*head.arguments, value), span=head.span)
