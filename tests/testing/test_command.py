@@ -368,3 +368,16 @@ def test_machines_are_tested(expected: str, capfd: pytest.CaptureFixture[str]) -
     Path("machine.tide").write_text(MACHINE)
     shown = main(["test", write("a.toml", STARTS + expected, program="machine.tide")]), capfd.readouterr()
     assert shown == (0, ("1 test passed\n", ""))
+
+
+def test_coverage_counts_the_rules_of_the_text_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    """None of those that tell what a machine holds, which stood there with the line of the first assignment."""
+    Path("machine.tide").write_text(MACHINE)
+    facts = 'facts = """\nstart(a)@1\nstart(b)@3\n"""\nat."2" = "mode(a,on)"'
+    assert main(["test", write("a.toml", facts, program="machine.tide"), "--coverage"]) == 0
+    assert capfd.readouterr().out.splitlines()[:-1] == [
+        "coverage of machine.tide: 2 of 3 rules fired",
+        "    1 test     3: mode(M) := on :- start(M).",
+        "     never     4: mode(M) := none :- stop(M), mode(M, on).",
+        "    1 test     5: mode(M) := idle :- mode(M, on) for 5.",
+    ]
