@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any, cast
 
 from tidelog.plans.data.facts import RESERVED, format_predicate, quote
-from tidelog.plans.data.timeline import format_interval, format_time
+from tidelog.plans.data.timeline import format_time
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
 from tidelog.plans.tree.machines import written_head
@@ -73,7 +73,7 @@ def format_formula(formula: syntax.Formula) -> str:
         case syntax.Unary():
             return _unary(formula)
         case syntax.Binary():
-            between = formula.operator + format_interval(formula.interval)
+            between = formula.operator + str(formula.interval)
             return f"{_tight(formula.left)} {between} {_tight(formula.right)}"
         case syntax.Window() | syntax.Visits():
             return _window(formula)
@@ -120,7 +120,7 @@ def _unary(formula: syntax.Unary) -> str:
         is_torn = isinstance(inner, syntax.Negation)
         operand = f"({format_formula(inner)})" if is_torn else _tight(inner)
         return f"{operand} {formula.word} {_spaced(interval.high, interval.high_unit)}"
-    return f"{formula.operator}{format_interval(interval)} {_tight(formula.operand)}"
+    return f"{formula.operator}{interval} {_tight(formula.operand)}"
 
 
 def _spaced(time: syntax.Time, unit: str) -> str:
@@ -230,7 +230,7 @@ def _fact(fact: syntax.FactStatement) -> str:
     is_point = interval.is_punctual and interval.low_unit == interval.high_unit
     if is_point and not (interval.left_open or interval.right_open):
         return f"{text}@{format_time(interval.low)}{interval.low_unit}"
-    return f"{text}@{format_interval(interval)}"
+    return f"{text}@{interval}"
 
 
 def _fact_term(term: syntax.Expression) -> str:
