@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from tidelog.commands.outcome import count, say
 from tidelog.commands.progress import Progress
+from tidelog.connectors.files.empty import has_no_rows
+from tidelog.connectors.spec import Spec
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.ports.interfaces import Rejected
 
@@ -27,6 +30,12 @@ def add_strict(parser: argparse.ArgumentParser) -> None:
 def named_facts(options: argparse.Namespace) -> list[str]:
     """The SPECs that a command line names, in whichever way."""
     return [*options.facts, *options.sources]
+
+
+def say_empty(specs: Iterable[Spec]) -> None:
+    """Say which files of CSV have no rows."""
+    for spec in filter(has_no_rows, specs):
+        say(f"note: `{spec.path}` has no rows")
 
 
 def say_unusable(number: int, *, is_strict: bool) -> None:
