@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -48,10 +50,14 @@ _LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": 
 
 @dataclass(slots=True)
 class Sample:
-    """The first rows of a file by column, as texts; the types of columns that are known, and which hold timestamps."""
+    """The first rows of a file by column, as texts; the types of columns that are known, and which hold timestamps.
+
+    `places` are the numbers of the lines in which rows stand, as far as the file has lines.
+    """
 
     format: str
     columns: dict[str, list[str]]
+    places: Sequence[int] = ()
     types: dict[str, FieldType] = field(default_factory=dict)
     moments: frozenset[str] = frozenset()
     separator: str = ","
@@ -59,14 +65,26 @@ class Sample:
 
 
 @dataclass(slots=True)
+class Mixed:
+    """A field that is text for a few cells alone: how many of how many are no number, and the first, with its line or 0."""
+
+    field: str
+    number: int
+    total: int
+    cell: str
+    line: int
+
+
+@dataclass(slots=True)
 class Guess:
     """What a file probably is: the options of its SPEC, its fields with their types, the timelines that may hold its times,
-    and whether the times show a clock whose zone nobody knows."""
+    and whether the times show a clock whose zone nobody knows; which texts are mostly numbers."""
 
     options: dict[str, str]
     fields: dict[str, FieldType]
     timelines: Sequence[str]
     is_local: bool = False
+    mixed: Sequence[Mixed] = ()
 
 
 def sample_of(spec: Spec) -> Sample:
@@ -74,6 +92,7 @@ def sample_of(spec: Spec) -> Sample:
     if spec.format == "parquet":
         return _of_parquet(spec)
     text = _beginning(spec)
+    _check_text(text, name_of(spec))
     if spec.format == "jsonl" or (spec.format == "facts" and text.lstrip()[:1] == b"{"):
         return _of_json(text, name_of(spec))
     return _of_csv(text, name_of(spec))
@@ -95,22 +114,26 @@ def guess(sample: Sample) -> Guess:
         options["sep"] = "tab" if sample.separator == "\t" else sample.separator
     if sample.separator != "," and _has_commas(sample):
         options["decimal"] = ","
-    time = _time_of(sample, options.get("decimal", "."))
+    decimal = options.get("decimal", ".")
+    time = _time_of(sample, decimal)
     options |= time.options
     fields: dict[str, FieldType] = {}
+    mixed: list[Mixed] = []
     renamed: list[str] = []
     for name, cells in sample.columns.items():
         if name in time.columns:
             continue
         own = _identifier(name, fields)
-        fields[own] = sample.types.get(name) or _type_of(cells, options.get("decimal", "."))
+        fields[own] = sample.types.get(name) or _type_of(cells, decimal)
+        if fields[own] == "text":
+            mixed += _mixed(own, cells, decimal, sample.places)
         if own != name:
             renamed.append(f"{own}:{_escape(name, ',:')}")
     if renamed:
         options["columns"] = ",".join(renamed)
     if sample.has_others:
         options["extra"] = "ignore"
-    return Guess(options, fields, time.timelines, time.is_local)
+    return Guess(options, fields, time.timelines, time.is_local, mixed)
 
 
 def written(options: dict[str, str]) -> str:
@@ -138,30 +161,43 @@ def _beginning(spec: Spec) -> bytes:
     return text if is_whole and text.endswith(b"\n") else text + b"\n" if is_whole else text[: text.rfind(b"\n") + 1]
 
 
+def _check_text(text: bytes, name: str) -> None:
+    """DataError where a file is no UTF-8, with what turns it into that."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        encoding = "utf-16" if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "windows-1252"
+        convert = f"iconv -f {encoding} -t utf-8 {shlex.quote(name)}"
+        raise DataError(f"is not UTF-8: convert it, such as by `{convert}`", f"{name}:{line}") from None
+
+
 def _of_csv(text: bytes, name: str) -> Sample:
-    best: tuple[int, str, list[list[str]]] | None = None
+    best: tuple[int, str, list[tuple[int, list[str]]]] | None = None
     for separator in _SEPARATORS:
         try:
-            lines = [line for line in CsvFramer(name, separator=separator).push(text).lines if line.strip()]
-            rows = [split_row(line, separator) for line in lines[: MOST_ROWS + 1]]
+            framed = enumerate(CsvFramer(name, separator=separator).push(text).lines, 1)
+            lines = [(number, line) for number, line in framed if line.strip()]
+            rows = [(number, split_row(line, separator)) for number, line in lines[: MOST_ROWS + 1]]
         except DataError:
             continue
-        width = len(rows[0]) if rows else 0
-        fitting = [row for row in rows if len(row) == width]
+        width = len(rows[0][1]) if rows else 0
+        fitting = [each for each in rows if len(each[1]) == width]
         if width > 1 and 2 * len(fitting) > len(rows) and (best is None or width > best[0]):
             best = width, separator, fitting
     if best is None:
         raise DataError("is no table: no `,` `;` `|` or tab divides its lines into columns", name)
     width, separator, rows = best
-    header = rows[0]
+    (_, header), *rest = rows
     kept = [i for i, column in enumerate(header) if column and header.count(column) == 1]
-    return Sample(
-        "csv", {header[i]: [row[i] for row in rows[1:]] for i in kept}, separator=separator, has_others=len(kept) < width
-    )
+    columns = {header[i]: [row[i] for _, row in rest] for i in kept}
+    places = [number for number, _ in rest]
+    return Sample("csv", columns, places, separator=separator, has_others=len(kept) < width)
 
 
 def _of_json(text: bytes, name: str) -> Sample:
-    documents = [load(line) for line in text.splitlines()[:MOST_ROWS] if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.splitlines()[:MOST_ROWS], 1) if line.strip()]
+    documents = [load(line) for _, line in lines]
     if not documents or not all(isinstance(document, dict) for document in documents):
         raise DataError("holds no objects", name)
     members = [document for document in documents if isinstance(document, dict)]
@@ -174,15 +210,16 @@ def _of_json(text: bytes, name: str) -> Sample:
         if all(isinstance(value, bool) for value in values):
             types[key] = "boolean"
         else:  # a number is a text of another class
-            types[key] = "text" if any(type(value) is str for value in values) else "number"
+            types[key] = "number" if _all(lambda value: type(value) is not str, values) else "text"
     columns = {key: [str(each[key]) for each in members] for key in common}
-    return Sample("jsonl", columns, types, has_others=any(set(each) != set(common) for each in members))
+    places = [number for number, _ in lines]
+    return Sample("jsonl", columns, places, types, has_others=any(set(each) != set(common) for each in members))
 
 
 def _of_parquet(spec: Spec) -> Sample:
     table, types, moments = _parquet_rows(spec)
     columns = {name: [str(value) for value in table.column(name).to_pylist()] for name in (*types, *moments)}
-    return Sample("parquet", columns, types, frozenset(moments))
+    return Sample("parquet", columns, types=types, moments=frozenset(moments))
 
 
 def _parquet_rows(spec: Spec) -> tuple[Any, dict[str, FieldType], list[str]]:
@@ -323,6 +360,15 @@ def _type_of(cells: Sequence[str], decimal: str) -> FieldType:
     if given and _all(lambda cell: _number(cell, decimal) is not None, given):
         return "number"
     return "boolean" if given and all(cell.lower() in ("true", "false") for cell in given) else "text"
+
+
+def _mixed(field: str, cells: Sequence[str], decimal: str, places: Sequence[int]) -> Iterator[Mixed]:
+    """Where most cells of a text are numbers, those that are not."""
+    given = [(i, cell) for i, cell in enumerate(cells) if cell]
+    others = [(i, cell) for i, cell in given if _number(cell, decimal) is None]
+    if others and 2 * len(others) < len(given):
+        first, cell = others[0]
+        yield Mixed(field, len(others), len(given), cell, places[first] if places else 0)
 
 
 def _identifier(name: str, taken: dict[str, FieldType]) -> str:

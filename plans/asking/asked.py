@@ -88,7 +88,7 @@ def _not_asked(question: Question) -> Iterator[Diagnostic]:
 
 def _machines_of(question: Question) -> Iterator[Diagnostic]:
     """What a machine holds rests on the last assignment, however long ago, and on all that did not come since."""
-    assigning = [rule for rule in question.rules if rule.assigns in ("value", "none")]
+    assigning = [rule for rule in question.rules if rule.assigns == "value"]
     assigned = {written_head(rule)[0].predicate: rule for rule in reversed(assigning)}
     written = (rule for rule in question.rules if rule.assigns != "holds")
     for atom in (question.query, *(atom for rule in written for atom in atoms(*rule.body))):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tidelog.plans.asking.termination import recursions, round_through, show_cycle, way_between
 from tidelog.plans.asking.time_edges import TimeEdge, edges_of
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.components import components
 from tidelog.plans.tree.syntax import Rule, Time

@@ -9,7 +9,7 @@ from itertools import combinations
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_term
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.machines import written_head
+from tidelog.plans.tree.machines import takes_away, written_head
 from tidelog.plans.tree.traverse import substitute, with_terms
 from tidelog.plans.tree.walk import statements_of
 
@@ -18,7 +18,7 @@ def check_assigning(program: syntax.Program) -> Iterator[Diagnostic]:
     """Where all that one rule asks for is asked for by another, both assign at one time: both values hold then."""
     rules: dict[str, list[syntax.Rule]] = {}
     for rule in statements_of(program, syntax.Rule):
-        if rule.assigns == "value":
+        if rule.assigns == "value" and not takes_away(rule):
             rules.setdefault(written_head(rule)[0].predicate, []).append(rule)
     for name, own in rules.items():
         for first, second in combinations(own, 2):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.machines import takes_away
 from tidelog.plans.tree.traverse import children
 from tidelog.plans.tree.walk import atoms, head_atom, named_outputs, statements_of
 
@@ -94,7 +95,11 @@ class _Inference:
         self.arguments: dict[str, list[_Argument]] = {}
         timelines = statements_of(program, syntax.TimelineDeclaration)
         self._time: syntax.FieldType = "integer" if timelines and timelines[-1].kind == "integer" else "number"
-        self._rules = [(head, rule.body) for rule in statements_of(program, syntax.Rule) if (head := head_atom(rule))]
+        self._rules = [
+            (head, rule.body)
+            for rule in statements_of(program, syntax.Rule)
+            if (head := head_atom(rule)) and not (rule.assigns == "value" and takes_away(rule))  # no row has this value
+        ]
         self._begin(program, open_to_data)
         self._spread()
 

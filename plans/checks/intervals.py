@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tidelog.plans.data.timeline import LIMIT, format_interval, format_time
+from tidelog.plans.data.timeline import LIMIT, format_time
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import UNIT_SECONDS
@@ -95,11 +95,11 @@ class _Times:
         if wrong is not None:
             yield wrong
         elif operator and (low < 0 or high < 0):
-            message = f"interval {format_interval(interval)} has a negative distance"
+            message = f"interval {interval} has a negative distance"
             help = f"distances are never negative; for the other direction use `{_MIRROR[operator]}`"
             yield Diagnostic("negative-interval", message, interval.span, help=help)
         elif self._is_empty(low, high, interval):
-            message = f"interval {format_interval(interval)} is empty"
+            message = f"interval {interval} is empty"
             yield Diagnostic("empty-interval", message, interval.span, help=_mend(low, high, self._is_integer))
 
     def _check_time(self, time: syntax.Time, unit: str, span: Span) -> Diagnostic | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tidelog.plans.checks.changing import boxed
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import UNIT_SECONDS
 from tidelog.plans.tree.traverse import children

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Diagnostic
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.traverse import subformulas
 from tidelog.plans.tree.walk import derived, name_span, statements_of

@@ -30,7 +30,14 @@ ValueLike = Value | SupportsFloat
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PLAIN_CONSTANT = re.compile(r"[A-Za-z][A-Za-z0-9_:/-]*\Z")
-_PLAIN_PREDICATE = re.compile(r"[A-Za-z_0-9][A-Za-z0-9_]*(:[A-Za-z0-9_]+)?\Z")
+_PLAIN_PREDICATE = re.compile(r"(?!_\Z)[A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z0-9_]+)?\Z")
+RESERVED = frozenset(
+    {
+        *("not", "since", "until", "in", "mod", "top", "bottom", "sometime", "always"),
+        *("diamondminus", "diamondplus", "boxminus", "boxplus"),
+    }
+)
+"""Words of rules, in small letters: no rule has one for a name, but in quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +206,12 @@ def quote(text: str) -> str:
 
 
 def format_predicate(name: str) -> str:
-    """A predicate's name as text: in single quotes where it is not a plain name."""
-    return name if _PLAIN_PREDICATE.match(name) else f"'{name}'"
+    """A predicate's name as rules and data write it: in single quotes where it is no plain name, or a reserved word.
+
+    One that holds a quote is of the normal form's own, and no program writes it.
+    """
+    is_plain = "'" in name or (_PLAIN_PREDICATE.match(name) is not None and name.lower() not in RESERVED)
+    return name if is_plain else f"'{name}'"
 
 
 def format_atom(predicate: str, row: Row) -> str:

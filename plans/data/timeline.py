@@ -115,7 +115,7 @@ class Timeline:
         if interval.right_open and hi != POS:
             hi -= 1
         if lo > hi or lo == POS or hi == NEG:
-            raise DataError(f"interval {format_interval(interval)} is empty")
+            raise DataError(f"interval {interval} is empty")
         return lo, hi
 
     def _encode_end(self, time: Time) -> int:
@@ -133,7 +133,7 @@ class Timeline:
         if self.is_integer:
             lo, hi, left, right = lo + left, hi - right, 0, 0
         if lo < 0 or lo > hi or (lo == hi and (left or right)):
-            raise DataError(f"interval {format_interval(interval)} is empty or negative")
+            raise DataError(f"interval {interval} is empty or negative")
         return Metric(lo, hi, left, right)
 
     def decode_point(self, point: int) -> Fraction:
@@ -159,7 +159,7 @@ class Timeline:
         """A range as data writes it: `17` for a single time, otherwise `[1,5/2)`."""
         if lo == hi and (self.is_integer or not lo & 1):
             return self.format_point(lo)
-        return format_interval(self.decode_interval(lo, hi))
+        return str(self.decode_interval(lo, hi))
 
 
 def format_time(time: Time) -> str:
@@ -167,15 +167,6 @@ def format_time(time: Time) -> str:
     if isinstance(time, float):
         return "inf" if time > 0 else "-inf"
     return str(time)
-
-
-def format_interval(interval: Interval) -> str:
-    """An interval as text, with its units if it has any: `[1,5/2)`, `[0,5min]`."""
-    left = "(" if interval.left_open or interval.low == -math.inf else "["
-    right = ")" if interval.right_open or interval.high == math.inf else "]"
-    low = format_time(interval.low) + interval.low_unit
-    high = format_time(interval.high) + interval.high_unit
-    return f"{left}{low},{high}{right}"
 
 
 def _digits(time: Fraction) -> str:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import SupportsFloat
 
-from tidelog.plans.data.timeline import LIMIT, POS, Timeline, format_interval
+from tidelog.plans.data.timeline import LIMIT, POS, Timeline
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.literals import UNIT_SECONDS
 from tidelog.plans.tree.numerals import exact_number, read_fraction, shorten
@@ -187,7 +187,7 @@ class TimeReader:
             if (low, high) == (interval.low, interval.high):
                 raise
             way = "to the nearest tick" if self._timeline.rounding == "nearest" else self._timeline.rounding
-            raise DataError(f"`{format_interval(interval)}` rounded {way}: {error.reason}") from None
+            raise DataError(f"`{interval}` rounded {way}: {error.reason}") from None
 
     def _rounded_end(self, time: Time) -> Time:
         return time if isinstance(time, float) else self._timeline.rounded(time)

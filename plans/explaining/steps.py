@@ -9,8 +9,8 @@ from fractions import Fraction
 from tidelog.plans.analysis.horizons.extent import reach_of
 from tidelog.plans.analysis.horizons.notation import decode_distance, decode_metric, operator_text
 from tidelog.plans.analysis.physical.shared_stores import SharedStore, shared_stores
-from tidelog.plans.data.timeline import format_interval, format_time
-from tidelog.plans.language.printing import format_predicate
+from tidelog.plans.data.facts import format_predicate
+from tidelog.plans.data.timeline import format_time
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
@@ -188,7 +188,7 @@ def _parameters(shape: Shape, plan: Plan) -> str:
         case LatestShape(size):
             return f"in [{format_time(decode_distance(size, plan.timeline))}]"
         case PairShape(metric=metric, left=left, right=right):
-            interval = format_interval(decode_metric(metric, plan.timeline))
+            interval = str(decode_metric(metric, plan.timeline))
             return f"{interval} {_on([name for name in right if name in left])}"
     return operator_text(shape, plan.timeline)
 
@@ -217,7 +217,7 @@ def _roles(shape: Shape, ports: int) -> list[str]:
         case LatchShape():
             return ["negated", "since"]
         case AssignShape():
-            return ["assigned", "none"][:ports]
+            return ["assigned"]
         case ErodeShape(clipped=True) | PeriodShape() | TupleShape(part="points"):
             return ["facts", "start"]
         case BindShape():

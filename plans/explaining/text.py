@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import format_time
 from tidelog.plans.explaining.json import explain_json, explain_program
 from tidelog.plans.explaining.mermaid import explain_mermaid
 from tidelog.plans.explaining.showing.graphs import plan_picture
 from tidelog.plans.explaining.steps import PortView, StepView, feed_text, listed, shared_text, views_of
-from tidelog.plans.language.printing import format_formula, format_predicate, format_program, format_statement
+from tidelog.plans.language.printing import format_formula, format_program, format_statement
 from tidelog.plans.normal.program import as_program
 from tidelog.plans.plan.plan import Loop, Plan, Step
 from tidelog.plans.plan.questions import Question

@@ -8,21 +8,14 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, cast
 
-from tidelog.plans.data.facts import quote
-from tidelog.plans.data.timeline import format_interval, format_time
+from tidelog.plans.data.facts import RESERVED, format_predicate, quote
+from tidelog.plans.data.timeline import format_time
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
 from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.walk import written
 
-_RESERVED = frozenset(
-    {
-        *("not", "since", "until", "in", "mod", "top", "bottom", "sometime", "always"),
-        *("diamondminus", "diamondplus", "boxminus", "boxplus"),
-    }
-)
-_PREDICATE = re.compile(r"(?!_\Z)[A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z0-9_]+)?\Z")
 _CONSTANT = re.compile(r"[a-z](?:[A-Za-z0-9_/-]|:(?![-=]))*\Z")
 _FACT_CONSTANT = re.compile(r"[A-Za-z](?:[A-Za-z0-9_/-]|:(?!-))*\Z")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -47,7 +40,7 @@ def format_term(term: syntax.Expression) -> str:
 def _constant(value: syntax.Value, plain: re.Pattern[str]) -> str:
     if not isinstance(value, str):
         return repr(value)
-    return value if plain.match(value) and value.lower() not in _RESERVED else quote(value)
+    return value if plain.match(value) and value.lower() not in RESERVED else quote(value)
 
 
 def _arithmetic(term: syntax.Arithmetic) -> str:
@@ -71,15 +64,6 @@ def _operand(term: syntax.Expression, level: int) -> str:
 # --- formulas -----------------------------------------------------------------------------------------------------
 
 
-def format_predicate(name: str) -> str:
-    """A predicate's name as a program writes it: in single quotes where it is no plain name, or a reserved word.
-
-    One that holds a quote is of the normal form's own, and no program writes it.
-    """
-    is_plain = "'" in name or (_PREDICATE.match(name) is not None and name.lower() not in _RESERVED)
-    return name if is_plain else f"'{name}'"
-
-
 def format_formula(formula: syntax.Formula) -> str:
     """A formula as a body's literal: `boxminus[0,4] hot(X)`, `a(X) since[0,2] (b(X), c(X))`."""
     match formula:
@@ -90,7 +74,7 @@ def format_formula(formula: syntax.Formula) -> str:
         case syntax.Unary():
             return _unary(formula)
         case syntax.Binary():
-            between = formula.operator + format_interval(formula.interval)
+            between = formula.operator + str(formula.interval)
             return f"{_tight(formula.left)} {between} {_tight(formula.right)}"
         case syntax.Window() | syntax.Visits():
             return _window(formula)
@@ -137,7 +121,7 @@ def _unary(formula: syntax.Unary) -> str:
         is_torn = isinstance(inner, syntax.Negation)
         operand = f"({format_formula(inner)})" if is_torn else _tight(inner)
         return f"{operand} {formula.word} {_spaced(interval.high, interval.high_unit)}"
-    return f"{formula.operator}{format_interval(interval)} {_tight(formula.operand)}"
+    return f"{formula.operator}{interval} {_tight(formula.operand)}"
 
 
 def _spaced(time: syntax.Time, unit: str) -> str:
@@ -213,7 +197,7 @@ def _window_size(window: syntax.WindowSize) -> str:
 def format_statement(statement: syntax.Statement) -> str:  # noqa: PLR0911 - one for each kind
     """A statement with its full stop: `alarm(X) :- boxminus[0,4] hot(X), not ok(X).`"""
     match statement:
-        case syntax.Rule(assigns="value" | "none"):
+        case syntax.Rule(assigns="value"):
             key, value = written_head(statement)
             return f"{_atom(key)} := {format_term(value)} :- {', '.join(map(format_formula, statement.body))}."
         case syntax.Rule():
@@ -249,7 +233,7 @@ def _fact(fact: syntax.FactStatement) -> str:
     is_point = interval.is_punctual and interval.low_unit == interval.high_unit
     if is_point and not (interval.left_open or interval.right_open):
         return f"{text}@{format_time(interval.low)}{interval.low_unit}"
-    return f"{text}@{format_interval(interval)}"
+    return f"{text}@{interval}"
 
 
 def _fact_term(term: syntax.Expression) -> str:

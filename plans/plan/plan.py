@@ -97,7 +97,7 @@ class LatchShape:
 
 @dataclass(frozen=True, slots=True)
 class AssignShape:
-    """`p(X, V) := M(X, V), not N(X)`: what was assigned last, from behind its time on, until another is, or N holds."""
+    """`p(X, V) := M(X, V)`: what was assigned last, from behind its time on, until another is; `none` never holds."""
 
     width: int
 

@@ -52,7 +52,7 @@ from tidelog.plans.tree.syntax import (
     Visits,
 )
 from tidelog.plans.tree.thresholds import least_count
-from tidelog.plans.tree.traverse import children, subformulas
+from tidelog.plans.tree.traverse import subformulas
 
 TOP = "top'"
 """The predicate without arguments that holds at all times; no program can name it, since names hold no quote."""
@@ -64,7 +64,7 @@ def shape_of(  # noqa: PLR0911 - one for each form
     """The operator of a normalised rule, and the predicates on its ports in order; DataError if a number does not fit."""
     body = rule.body[0]
     if rule.assigns == "kept":
-        return AssignShape(len(_atom(body).arguments)), tuple(_read(*children(part) or (part,)) for part in rule.body)
+        return AssignShape(len(_atom(body).arguments)), (_read(body),)
     if isinstance(rule.head, Atom) and rule.head.at is not None:
         return _timed(_atom(body), rule.head.at, timeline), (_read(body),)
     if isinstance(body, Visits):

@@ -27,11 +27,11 @@ from fractions import Fraction
 from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
-from tidelog.plans.data.facts import Record
+from tidelog.plans.data.facts import Record, format_predicate
 from tidelog.plans.data.timeline import POS, format_time
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.language.parser import parse
-from tidelog.plans.language.printing import format_predicate, format_program, format_statement
+from tidelog.plans.language.printing import format_program, format_statement
 from tidelog.plans.plan.plan import Plan, TupleShape
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.stages.declared import declaration, declare_inputs

@@ -1,20 +1,19 @@
 """Assignments: what `mode(M) := running :- start(M).` stands for.
 
 It says that `mode(M)` is assigned `running`, which is a predicate of its own, `'mode :='`, that holds where the body does.
-`mode(M) := none :- stop(M)` says so of `'mode := none'`. What holds is told by a rule for all of these, which no text has:
+`none` is assigned as any value is, also by a variable, but never holds. What holds is told by a rule that no text has:
 
-    mode(M, V) :- not 'mode := other'(M, V) since(0,inf) 'mode :='(M, V).
+    mode(M, V) :- not 'mode := other'(M, V) since(0,inf) 'mode :='(M, V), V != none.
 
-and another value, or none, is assigned to what holds by
+(on integers `since[1,inf)`), and another value, or none, is assigned to what holds by
 
     'mode := other'(M, V) :- mode(M, V), 'mode :='(M, W), V != W.
-    'mode := other'(M, V) :- mode(M, V), 'mode := none'(M).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -31,13 +30,18 @@ from tidelog.plans.tree.syntax import (
     Rule,
     Statement,
     Term,
+    TimelineDeclaration,
     Variable,
 )
 
-_ASSIGNED, _NONE, _OTHER = " :=", " := none", " := other"
+_ASSIGNED, _OTHER = " :=", " := other"
 NOTHING = "none"
-"""Right of `:=`: the key has no value any more."""
-BEFORE = Interval(Fraction(0), math.inf, left_open=True, right_open=True)
+"""Where this is assigned, the key has no value any more."""
+_BEFORE = {
+    True: Interval(Fraction(1), math.inf, right_open=True),
+    False: Interval(Fraction(0), math.inf, left_open=True, right_open=True),
+}
+"""All that lies before, on an integer timeline and on another."""
 
 
 def is_of_machine(predicate: str) -> bool:
@@ -50,10 +54,13 @@ def machine_of(predicate: str) -> str:
     return predicate.partition(_ASSIGNED)[0]
 
 
+def assigned_of(predicate: str) -> str:
+    """The predicate that says what is assigned to another."""
+    return predicate + _ASSIGNED
+
+
 def assigning(head: Atom, value: Term, body: tuple[Formula, ...], span: Span) -> Rule:
     """The rule that an assignment is."""
-    if isinstance(value, Constant) and value.value == NOTHING:
-        return Rule(Atom(head.predicate + _NONE, head.arguments, span=head.span), body, span, "none")
     assigned = Atom(head.predicate + _ASSIGNED, (*head.arguments, value), span=head.span)
     return Rule(assigned, body, span, "value")
 
@@ -63,13 +70,15 @@ def written_head(rule: Rule) -> tuple[Atom, Term]:
     head = rule.head
     if not isinstance(head, Atom):
         raise TypeError(f"no assignment: {rule!r}")
-    name = machine_of(head.predicate)
-    if rule.assigns == "none":
-        return Atom(name, head.arguments, span=head.span), Constant(NOTHING)
-    value = head.arguments[-1]
+    name, value = machine_of(head.predicate), head.arguments[-1]
     if not isinstance(value, Variable | Constant):
         raise TypeError(f"no assignment: {rule!r}")
     return Atom(name, head.arguments[:-1], span=head.span), value
+
+
+def takes_away(rule: Rule) -> bool:
+    """Whether an assignment is one of `none`, by its text."""
+    return written_head(rule)[1] == Constant(NOTHING)
 
 
 def with_machines(statements: Sequence[Statement]) -> tuple[tuple[Statement, ...], list[Diagnostic]]:
@@ -78,13 +87,15 @@ def with_machines(statements: Sequence[Statement]) -> tuple[tuple[Statement, ...
     for item in statements:
         if isinstance(item, Rule) and item.assigns:
             found.setdefault(written_head(item)[0].predicate, []).append(item)
+    timelines = [item for item in statements if isinstance(item, TimelineDeclaration)]
+    before = _BEFORE[bool(timelines) and timelines[-1].kind == "integer"]
     made: list[Rule] = []
     problems: list[Diagnostic] = []
     for name, rules in found.items():
         wrong = list(_wrong(name, rules))
         problems += wrong
         if not wrong:
-            made += _told(name, rules)
+            made += _told(name, rules, before)
     return (*statements, *made), problems
 
 
@@ -96,12 +107,12 @@ def _wrong(name: str, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
             message = f"`{name}` is assigned to by {len(key.arguments)} arguments here, and by {len(first.arguments)} before"
             yield Diagnostic("arity", message, key.span, notes=(Note(first.span, "here first"),))
             return
-    if all(rule.assigns == "none" for rule in rules):
+    if all(map(takes_away, rules)):
         help = f"give it a value somewhere: `{name}(...) := on :- ...`"
         yield Diagnostic("never-assigned", f"`{name}` is only ever assigned `none`", first.span, help=help)
 
 
-def _told(name: str, rules: Sequence[Rule]) -> Iterator[Rule]:
+def _told(name: str, rules: Sequence[Rule], before: Interval) -> Iterator[Rule]:
     """The rules for what holds, and for what ends it."""
     first, span = written_head(rules[0])[0], rules[0].span
     key = _names(first)
@@ -110,23 +121,17 @@ def _told(name: str, rules: Sequence[Rule]) -> Iterator[Rule]:
     held = Atom(name, (*keys, Variable(value)), span=first.span)
     assigned = Atom(name + _ASSIGNED, held.arguments, span=first.span)
     ended = Atom(name + _OTHER, held.arguments, span=first.span)
-    yield Rule(held, (Binary("since", BEFORE, Negation(ended), assigned, span),), span, "holds")
+    is_value = Comparison("!=", Variable(value), Constant(NOTHING))
+    yield Rule(held, (Binary("since", before, Negation(ended), assigned, span), is_value), span, "holds")
     another = Atom(name + _ASSIGNED, (*keys, Variable(other)), span=first.span)
     yield Rule(ended, (held, another, Comparison("!=", Variable(value), Variable(other))), span, "holds")
-    if any(rule.assigns == "none" for rule in rules):
-        yield Rule(ended, (held, Atom(name + _NONE, keys, span=first.span)), span, "holds")
 
 
-def keeping(rule: Rule, read: Collection[str]) -> Rule | None:
-    """The rule that an operator of its own computes, in place of the one that tells what holds; None for any other.
-
-    `read` are the predicates that rules read: that which takes values away is read by the rule for what ends them.
-    """
+def keeping(rule: Rule) -> Rule | None:
+    """The rule that an operator of its own computes, in place of the one that tells what holds; None for any other."""
     if not isinstance(rule.body[0], Binary) or not isinstance(assigned := rule.body[0].right, Atom):
         return None
-    none = Atom(machine_of(assigned.predicate) + _NONE, assigned.arguments[:-1], span=assigned.span)
-    body = (assigned, Negation(none)) if none.predicate in read else (assigned,)
-    return replace(rule, body=body, assigns="kept")
+    return replace(rule, body=(assigned,), assigns="kept")
 
 
 def _names(key: Atom) -> list[str]:

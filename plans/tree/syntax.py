@@ -30,9 +30,9 @@ def place() -> Span:
 # --- time ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Interval:
-    """An interval of times or of distances in time, as written.
+    """An interval of times or of distances in time, as written: as text `[1,5/2)`, with units `[0,5min]`.
 
     `low_unit` and `high_unit` hold the unit after the number (`5 min`), until the pass `resolve_times` has
     expressed both in the program's own unit; afterwards they are empty.
@@ -50,6 +50,14 @@ class Interval:
     def is_punctual(self) -> bool:
         """Whether it holds one time alone."""
         return self.low == self.high
+
+    def __str__(self) -> str:
+        left = "(" if self.left_open or self.low == -math.inf else "["
+        right = ")" if self.right_open or self.high == math.inf else "]"
+        return f"{left}{self.low}{self.low_unit},{self.high}{self.high_unit}{right}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
 
 
 EVER = Interval(Fraction(0), math.inf, False, True)
@@ -287,15 +295,15 @@ Formula = Atom | Truth | Unary | Binary | Window | Visits | Latest | Aggregate |
 class Rule:
     """`head :- body`. A head is an atom, boxes over an atom, or `bottom`; the body is never empty.
 
-    `assigns` marks the rules of `mode(M) := running :- start(M)` (`plans/tree/machines.py`): one that assigns a `value`, one
-    that assigns `none`, and those that the text has not, which tell what `holds`. The passes alone make one that has what is
-    `kept`: the head holds from behind the first literal until that, or the negated one, comes again.
+    `assigns` marks the rules of `mode(M) := running :- start(M)` (`plans/tree/machines.py`): one that assigns a `value`,
+    and those that the text has not, which tell what `holds`. The passes alone make one that has what is `kept`: the head
+    holds from behind its literal until another value comes.
     """
 
     head: Formula
     body: tuple[Formula, ...]
     span: Span = place()
-    assigns: Literal["", "value", "none", "holds", "kept"] = ""
+    assigns: Literal["", "value", "holds", "kept"] = ""
 
 
 @dataclass(frozen=True, slots=True)

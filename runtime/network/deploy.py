@@ -112,7 +112,7 @@ def _announcing_operator_of(step: Step, timeline: Timeline, announced: Announced
         case AggregateShape() as shape if announced.is_fed:
             return Aggregate(shape, _taking(shape.by), Spells())
         case AssignShape():
-            return Assigned(len(step.inputs), timeline.touch, announced.slowest, is_circular=step.loop is not None)
+            return Assigned(timeline.touch, announced.slowest, is_circular=step.loop is not None)
         case ThresholdShape() as shape:
             key = _taking(shape.by)
             return Threshold(shape, key, Levels(shape, key))
@@ -138,7 +138,7 @@ def _operator_of(step: Step, timeline: Timeline) -> Operator:  # noqa: PLR0911 -
             matching = _matching(step.shape)
             return AntiJoin(*matching) if isinstance(step.shape, AntiJoinShape) else Latch(timeline.touch, *matching)
         case AssignShape():
-            return Assigned(len(step.inputs), timeline.touch, is_circular=step.loop is not None)
+            return Assigned(timeline.touch, is_circular=step.loop is not None)
         case HoldShape() | ToldShape() as shape:
             return Hold(len(step.inputs)) if isinstance(shape, HoldShape) else Told(shape.beyond, shape.is_fed)
         case LatestShape() | AggregateShape() | ThresholdShape() | PeriodShape():

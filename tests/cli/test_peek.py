@@ -85,7 +85,7 @@ def test_what_is_no_fact_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["peek", "t.csv"]) == 0
     out, err = capfd.readouterr()
     assert "input t(x: number)." in out
-    assert err == "tidelog: t.csv:42: `t` expects number for `x`, got n/a\n"
+    assert err.splitlines()[0] == "tidelog: t.csv:42: `t` expects number for `x`, got n/a"
 
 
 def test_flat_objects(capfd: pytest.CaptureFixture[str]) -> None:
@@ -141,3 +141,49 @@ def test_options_are_what_it_finds_out(capfd: pytest.CaptureFixture[str]) -> Non
     Path("a.csv").write_text("time,x\n1,2\n")
     assert main(["peek", "a.csv?sep=;"]) == 2
     assert "finds out what the options are" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "line", "said"),
+    [
+        ("Zeit;Name;Wert\n1;a;5\n2;Größe;6\n", "latin-1", 3, "iconv -f windows-1252 -t utf-8 t.csv"),
+        ("Zeit;Größe\n1;a\n", "latin-1", 1, "iconv -f windows-1252 -t utf-8 t.csv"),
+        ("time,x\n1,a\n", "utf-16", 1, "iconv -f utf-16 -t utf-8 t.csv"),
+    ],
+)
+def test_what_is_not_utf8_is_told_so(
+    text: str, encoding: str, line: int, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With its line, and what converts it; it was called no table."""
+    Path("t.csv").write_bytes(text.encode(encoding))
+    assert main(["peek", "t.csv"]) == 1
+    assert capfd.readouterr().err == f"tidelog: error: t.csv:{line}: is not UTF-8: convert it, such as by `{said}`\n"
+
+
+def test_a_cell_that_makes_numbers_text_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """Which one, where, of how many; the column became text without a word."""
+    rows = "".join(f"{i},{i}\n" for i in range(9))
+    Path("t.csv").write_text(f"time,v\n{rows}10,n/a\n")
+    assert main(["peek", "t.csv"]) == 0
+    out, err = capfd.readouterr()
+    assert "input t(v: text)." in out
+    assert err == (
+        "tidelog: note: `v` is text, for 1 of 10 cells is no number: `n/a` in line 11; "
+        "with `v: number`, its row is passed over\n"
+    )
+    Path("t.csv").write_text(f"time,v\n{rows}10,n/a\n11,?\n")
+    assert main(["peek", "t.csv"]) == 0
+    assert "2 of 11 cells are no number: `n/a` in line 11" in capfd.readouterr().err
+
+
+def test_few_cells_that_are_no_numbers_are_passed_over(capfd: pytest.CaptureFixture[str]) -> None:
+    """At most one in twenty: the column is of numbers, and the rows are named and counted."""
+    rows = "".join(f"{i},{i}\n" for i in range(19))
+    Path("t.csv").write_text(f"time,v\n{rows}20,n/a\n")
+    assert main(["peek", "t.csv"]) == 0
+    out, err = capfd.readouterr()
+    assert "input t(v: number)." in out
+    assert err == (
+        "tidelog: t.csv:21: `t` expects number for `v`, got n/a\n"
+        "tidelog: note: 1 of the first 20 rows cannot be used, and would be passed over\n"
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import anyio
@@ -13,6 +15,7 @@ import pytest
 import tidelog
 from tidelog import DataError, Engine, LateError, MemorySink, MemorySource, RestartPolicy, Session
 from tidelog.connectors import TextEncoder
+from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.intake.intake import IntakeStatistics
 
 PLAN = tidelog.compile("timeline rational, unit 1 s, resolution 1 ms. input hot(p: text). seen(X) :- hot(X). output seen.")
@@ -237,3 +240,17 @@ def test_a_boolean_in_a_record_is_what_push_makes_of_it() -> None:
         ((2, "false"), 2),
         (("true", 1), 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        (Interval(Fraction(1), Fraction(5, 2), right_open=True), "[1,5/2)"),
+        (Interval(-math.inf, math.inf), "(-inf,inf)"),
+        (Interval(Fraction(0), Fraction(5), left_open=True, high_unit="min"), "(0,5min]"),
+    ],
+)
+def test_an_interval_is_short(interval: Interval, text: str) -> None:
+    """As text it is what a program and data have, and in notebooks too; all fields of a dataclass stood there."""
+    assert str(interval) == text
+    assert repr(interval) == f"<Interval {text}>"

@@ -13,6 +13,8 @@ from tidelog.plans.tree.syntax import Interval
 VALUES = ("on", "off", "idle")
 KEYS = ("a", "b")
 EVENTS = ("e", "f", "g")
+ORDER = "order"
+"""An event that says itself which value is assigned, which may be `none`."""
 
 
 @st.composite
@@ -36,14 +38,16 @@ def _literal(draw: st.DrawFn, machine: str) -> str:
 
 @st.composite
 def machine_programs(draw: st.DrawFn, kind: str = "integer") -> str:
-    """A program of one or two machines that read each other, the events e, f, g, and a rule about them."""
-    lines = [f"timeline {kind}.", *(f"input {name}(k)." for name in EVENTS), "output m, n, busy."]
+    """A program of one or two machines that read each other, the events e, f, g and order, and a rule about them."""
+    lines = [f"timeline {kind}.", *(f"input {name}(k)." for name in EVENTS), f"input {ORDER}(k, v).", "output m, n, busy."]
     for machine in ("m", "n"):
         lines.append(f"{machine}(K) := {draw(st.sampled_from(VALUES))} :- {draw(st.sampled_from(EVENTS))}(K).")
         for _ in range(draw(st.integers(0, 3))):
             value = draw(st.sampled_from((*VALUES, *VALUES, "none")))
             body = [f"{draw(st.sampled_from(EVENTS))}(K)"]
-            if draw(st.integers(0, 4)) == 0:
+            if (way := draw(st.integers(0, 5))) == 1:
+                value, body = "V1", [f"{ORDER}(K, V1)"]
+            elif way == 0:
                 body = [f"{machine}(K, {draw(st.sampled_from(VALUES))}) for {draw(st.integers(1, 3))}"]
             body += draw(st.lists(_literal(machine), max_size=2, unique=True))
             lines.append(f"{machine}(K) := {value} :- {', '.join(body)}.")
@@ -58,7 +62,10 @@ def events(draw: st.DrawFn, *, last: int = 12, lasting: bool = True) -> list[Gro
     for _ in range(draw(st.integers(1, 12))):
         time = Fraction(draw(st.integers(0, last)))
         end = time + draw(st.integers(0, 3)) if lasting and draw(st.integers(0, 3)) == 3 else time
-        found.append((draw(st.sampled_from(EVENTS)), (draw(st.sampled_from(KEYS)),), Interval(time, end)))
+        key = draw(st.sampled_from(KEYS))
+        name = draw(st.sampled_from((*EVENTS, ORDER)))
+        row = (key, draw(st.sampled_from((*VALUES, "none", 7)))) if name == ORDER else (key,)
+        found.append((name, row, Interval(time, end)))
     return sorted(found, key=lambda fact: fact[2].low)
 
 

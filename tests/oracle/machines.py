@@ -55,10 +55,10 @@ def run_machines(program: Program, facts: Sequence[GroundFact], last: int, first
             key_atom, value = written_head(rule)
             for binding in _solutions(rule.body, past, {}):
                 key = (key_atom.predicate, tuple(_value(term, binding) for term in key_atom.arguments))
-                if rule.assigns == "none":
+                if (given := _value(value, binding)) == "none":
                     cleared.add(key)
                 else:
-                    assigned[key].add(_value(value, binding))
+                    assigned[key].add(given)
         for each in cleared:
             table.pop(each, None)
         table.update(assigned)

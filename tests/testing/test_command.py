@@ -328,8 +328,9 @@ def test_only_some_outputs_are_compared(capfd: pytest.CaptureFixture[str]) -> No
         main(["test", write("a.toml", 'only = ["quiet"]\nexpect = ""', 'only = ["alarm"]\nexpect = "alarm(p1)@[3,4)"')]) == 0
     )
     capfd.readouterr()
-    assert main(["test", write("b.toml", 'only = ["quiet"]\nexpect = "alarm(p1)@[3,4)"')]) == 1
-    assert "`alarm` is none of the outputs of `only`" in capfd.readouterr().out
+    for expected in ('expect = "alarm(p1)@[3,4)"', 'expect = ""\nat."3" = "alarm(p1)"'):
+        assert main(["test", write("b.toml", f'only = ["quiet"]\n{expected}')]) == 1
+        assert "`alarm` is none of the outputs of `only`" in capfd.readouterr().out
 
 
 def test_what_can_be_updated_is(capfd: pytest.CaptureFixture[str]) -> None:
@@ -368,3 +369,16 @@ def test_machines_are_tested(expected: str, capfd: pytest.CaptureFixture[str]) -
     Path("machine.tide").write_text(MACHINE)
     shown = main(["test", write("a.toml", STARTS + expected, program="machine.tide")]), capfd.readouterr()
     assert shown == (0, ("1 test passed\n", ""))
+
+
+def test_coverage_counts_the_rules_of_the_text_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    """None of those that tell what a machine holds, which stood there with the line of the first assignment."""
+    Path("machine.tide").write_text(MACHINE)
+    facts = 'facts = """\nstart(a)@1\nstart(b)@3\n"""\nat."2" = "mode(a,on)"'
+    assert main(["test", write("a.toml", facts, program="machine.tide"), "--coverage"]) == 0
+    assert capfd.readouterr().out.splitlines()[:-1] == [
+        "coverage of machine.tide: 2 of 3 rules fired",
+        "    1 test     3: mode(M) := on :- start(M).",
+        "     never     4: mode(M) := none :- stop(M), mode(M, on).",
+        "    1 test     5: mode(M) := idle :- mode(M, on) for 5.",
+    ]

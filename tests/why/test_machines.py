@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from engine.machines.comparing import compiled, is_clocked
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from oracle.agreement import records_of
 from oracle.evaluate import GroundFact, rules_of
 from oracle.machine_programs import events, machine_programs
+from oracle.machines import run_machines
 from oracle.negative_programs import negative_programs
 from oracle.programs import streams
 from tidelog import Materialisation
@@ -23,6 +25,7 @@ from tidelog.plans.language.printing import format_program
 from tidelog.plans.tree.syntax import Binary, Negation, Program, Rule, Unary
 from tidelog.plans.tree.traverse import children, subformulas
 from tidelog.runtime.sessions.explained import explainer_of_stream
+from tidelog.runtime.why.absent.why_not import WhyNot
 from tidelog.runtime.why.told import telling_all
 from tidelog.verifier.certificate import Verifier
 from why.explaining import refusal, verifier, why
@@ -108,10 +111,65 @@ def test_what_reads_a_recursion_comes_behind_it() -> None:
     assert refusal(checker, {"holds": True, "fact": "a(x)@3", "proof": proof}) is not None
 
 
-def test_why_not_names_what_was_assigned() -> None:
-    """It does not hold any more, since something else was assigned."""
-    told = why(WASHING, FACTS, "mode(a,filling)@8").text()
-    assert "fails" in told and "'mode := other'(a,filling)@4" in told
+@pytest.mark.parametrize(
+    ("fact", "instead"),
+    [
+        (
+            "mode(a,filling)@8",
+            "mode(a) is `washing`, assigned at 4 by the rule in line 3: mode(M) := washing :- full(M), mode(M, filling).",
+        ),
+        (
+            "mode(a,washing)@30",
+            "mode(a) has no value: `none` was assigned at 15 by the rule in line 4: "
+            "mode(M) := none :- mode(M, washing) for 10.",
+        ),
+        ("mode(a,washing)@0", "mode(a) has no value: nothing was assigned to it before"),
+    ],
+)
+def test_why_not_names_what_was_assigned(fact: str, instead: str) -> None:
+    """What holds instead, when it was assigned and by which rule; it spoke of `'mode := other'`, which no program has."""
+    answer = why(WASHING, FACTS, fact)
+    told = answer.text()
+    assert told.splitlines()[1] == f"  {instead}"
+    assert ":= other" not in told and "since" not in told
+    assert answer.certificate()["instead"] == [instead]
+
+
+def test_why_not_says_what_a_machine_holds_that_a_rule_asks_for() -> None:
+    """Beside the premise that fails, and with `depth` what would have had to be assigned."""
+    text = WASHING + "done(M) :- check(M), mode(M, washing).\n"
+    told = why(text, ["button(a)@1", "check(a)@3"], "done(a)@3", depth=2).text()
+    assert told == (
+        "done(a)@3 does not hold: not at 3\n"
+        "  by done(M) :- check(M), mode(M, washing).  where M = a\n"
+        "    fails mode(a,washing)@3\n"
+        "    nearest mode(a,filling)@[2,inf)\n"
+        "    instead mode(a) is `filling`, assigned at 1 by the rule in line 2: "
+        "mode(M) := filling :- button(M), not mode(M, _).\n"
+        "      by mode(M) := washing :- full(M), mode(M, filling).  where M = a\n"
+        "        fails nowhere full(a)@[1,2]"
+    )
+
+
+def test_why_not_says_what_ended_one_of_two_values() -> None:
+    """Both were assigned at 1; at 4 one of them was assigned anew, which ended the other."""
+    text = "timeline integer.\nm(K) := a :- e(K).\nm(K) := b :- f(K).\n"
+    told = why(text, ["e(k)@1", "f(k)@1", "f(k)@4"], "m(k,a)@7").text()
+    assert told.splitlines()[1] == "  m(k) is `b`, assigned at 4 by the rule in line 3: m(K) := b :- f(K)."
+
+
+@given(machine_programs(), events(), st.integers(0, 14))
+def test_what_holds_instead_is_what_the_interpreter_has(text: str, facts: list[GroundFact], time: int) -> None:
+    """Of values, one line each, none of them the one that is asked for; or that there is no value."""
+    plan = telling_all(compile_program(parse(text)))
+    explainer = explainer_of_stream(plan, records_of(plan, facts))
+    held = {row[1] for row in run_machines(parse(text), facts, time)[time]["m"] if row[0] == "a"}
+    told = explainer.why(("m", ("a", "lost"), time, time))
+    assert isinstance(told, WhyNot)
+    found = [line for line in told.instead if " has no value: " not in line]
+    assert sorted(line.partition(", assigned at ")[0] for line in found) == sorted(f"m(a) is `{each}`" for each in held)
+    assert len(told.instead) == max(1, len(held))
+    assert all(" by the rule in line " in line for line in found)
 
 
 def test_formatted_programs_are_the_same() -> None:

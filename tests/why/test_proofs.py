@@ -6,7 +6,11 @@ import json
 
 import pytest
 
+from tidelog import Session
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import format_record
 from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.language.parser import parse
 from tidelog.runtime.why.evidence import matching
 from tidelog.runtime.why.explain import Reason
 from why.corpus import CASES
@@ -84,3 +88,30 @@ def test_a_search_through_too_many_rows_is_stopped(monkeypatch: pytest.MonkeyPat
     assert '"stopped": true' in why(program, facts, "b@1").json()
     with pytest.raises(MethodError, match="stopped after 500 rows"):
         why("d :- a(X), a(Y), a(Z), X + Y + Z >= 117.", facts, "d@1")
+
+
+def test_a_reserved_word_is_quoted_everywhere() -> None:
+    """In answers as in explanations: `in(a)` here and `'in'(a)` there were two names for one predicate."""
+    text = "timeline integer. 'in'(X) :- a(X), not 'not'(X)."
+    found, schema = explainer(text, ["a(x)@1"])
+    (fact,) = records(schema, ["'in'(x)@1"])
+    assert format_record(fact, schema.timeline) == "'in'(x)@1"
+    assert [answer_of(text, "a", "x")] == [found.why(fact).text().partition("\n")[0]]
+    assert parse(f"{format_record(fact, schema.timeline)}.").statements
+
+
+def answer_of(text: str, name: str, *row: str) -> str:
+    """The one answer to one fact at 1, as text."""
+    session = Session(compile_program(parse(text)))
+    session.push(name, list(row), time=1)
+    session.finish()
+    return str(session.pull()[0])
+
+
+def test_what_a_machine_rests_on_is_written_by_whole_numbers() -> None:
+    """Its rule says `since[1,inf)` on integers, where `since(0,inf)` is the same; on rationals it is not."""
+    rules = "m(K) := on :- e(K). m(K) := none :- f(K)."
+    told = why(f"timeline integer. {rules}", ["e(k)@1"], "m(k,on)@5")
+    assert "since[1,inf)" in told.text()
+    assert refusal(verifier(f"timeline integer. {rules}", ["e(k)@1"]), told.certificate()) is None
+    assert "since(0,inf)" in why(f"timeline rational. {rules}", ["e(k)@1"], "m(k,on)@5").text()

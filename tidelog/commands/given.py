@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from tidelog.commands.outcome import count, say
 from tidelog.commands.progress import Progress
+from tidelog.connectors.files.empty import has_no_rows
+from tidelog.connectors.spec import Spec
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.ports.interfaces import Rejected
 
@@ -29,10 +32,23 @@ def named_facts(options: argparse.Namespace) -> list[str]:
     return [*options.facts, *options.sources]
 
 
+def say_empty(specs: Iterable[Spec]) -> None:
+    """Say which files of CSV have no rows."""
+    for spec in filter(has_no_rows, specs):
+        say(f"note: `{spec.path}` has no rows")
+
+
 def say_unusable(number: int, *, is_strict: bool) -> None:
     """Say at a run's end how many records could not be used, and whether it fails for that."""
-    told = f"{count(number, 'record')} could not be used"
-    say(f"error: {told} (`--strict`)" if is_strict else f"note: {told}")
+    say(f"error: {_strictly(number)}" if is_strict else f"note: {_unusable(number)}")
+
+
+def _unusable(number: int) -> str:
+    return f"{count(number, 'record')} could not be used"
+
+
+def _strictly(number: int) -> str:
+    return f"{_unusable(number)} (`--strict`)"
 
 
 class DeadLetters:
@@ -55,7 +71,6 @@ class DeadLetters:
         if not self.number:
             return
         self._progress.clear()
-        unusable = f"{count(self.number, 'record')} could not be used"
         if self._is_strict:
-            raise DataError(f"{unusable} (`--strict`)")
-        say(f"note: {unusable}")
+            raise DataError(_strictly(self.number))
+        say_unusable(self.number, is_strict=False)

@@ -10,7 +10,7 @@ from typing import Literal
 from tidelog.editing.names import Names
 from tidelog.editing.patterns import PATTERNS
 from tidelog.editing.words import WORDS
-from tidelog.plans.language.printing import format_predicate
+from tidelog.plans.data.facts import format_predicate
 
 _BEFORE = re.compile(r"[A-Za-z0-9_:]*\Z")
 _QUOTED = re.compile(r"""(?:[^"'%\n]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')*\Z""")

@@ -9,8 +9,9 @@ from tidelog.editing.document import Findings
 from tidelog.editing.names import Mention, Names
 from tidelog.editing.sentences import lasting_at
 from tidelog.editing.words import WORDS
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Span
-from tidelog.plans.language.printing import format_predicate, format_statement, format_times
+from tidelog.plans.language.printing import format_statement, format_times
 from tidelog.plans.tree import syntax
 
 _MOST_RULES = 5

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
-from tidelog.plans.language.printing import format_predicate
 
 _MEANT = re.compile(r"did you mean `([^`]+)`\?")
 _NAME = re.compile(r"'[^'\n]*'|[\w:]+")

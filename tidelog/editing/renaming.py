@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from tidelog.editing.names import Mention, Names
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.language.parser import parse_what_reads
-from tidelog.plans.language.printing import format_predicate
 
 _VARIABLE = re.compile(r"(?:[A-Z]|_[A-Za-z0-9_])\w*\Z", re.ASCII)
 

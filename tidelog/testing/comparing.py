@@ -84,7 +84,8 @@ def _canonical(line: str) -> str:
 
 def line_of(record: Record, encoder: TextEncoder) -> str:
     """A record as a line of `tidelog run`."""
-    return encoder.encode([record]).decode().rstrip("\n")
+    line = encoder.encode([record]).decode().rstrip("\n")
+    return line.replace(f"'{VIOLATED}'", VIOLATED, 1) if record[0] == VIOLATED else line  # a head, as a rule has it
 
 
 def coalesced(records: Iterable[Record]) -> list[Record]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tidelog.plans.analysis.horizons.notation import decode_distance, written_operators
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import POS, format_time
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,

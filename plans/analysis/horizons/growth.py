@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tidelog.plans.analysis.horizons.memory import binds_value
 from tidelog.plans.analysis.horizons.notation import written_operators
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import POS
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import DilateShape, JoinShape, LatchShape, LatestShape, Plan, Step
 from tidelog.plans.plan.shapes import lead_of_feed
 from tidelog.plans.tree.syntax import Variable

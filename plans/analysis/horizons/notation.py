@@ -6,9 +6,10 @@ import math
 import re
 from fractions import Fraction
 
-from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline, format_interval, format_time
+from tidelog.plans.data.facts import format_predicate
+from tidelog.plans.data.timeline import NEG, POS, Metric, Timeline, format_time
 from tidelog.plans.diagnostics.errors import NOWHERE
-from tidelog.plans.language.printing import format_formula, format_predicate, format_statement
+from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.plan.plan import (
     AggregateShape,
     DilateShape,
@@ -50,7 +51,7 @@ def encode_distance(distance: Time, timeline: Timeline) -> int:
 def decode_metric(metric: Metric, timeline: Timeline) -> Interval:
     """An operator's interval as the program would write it (on integers, closed).
 
-    >>> format_interval(decode_metric(Metric(0, 4, 0, 1), Timeline()))
+    >>> str(decode_metric(Metric(0, 4, 0, 1), Timeline()))
     '[0,2)'
     """
     low, high = decode_distance(metric.a, timeline), decode_distance(metric.b, timeline)
@@ -87,7 +88,7 @@ def operator_text(shape: Shape, timeline: Timeline) -> str:
             return f"@T{sign}{format_time(decode_distance(abs(by), timeline))}" if by else "@T"
         case _:
             return ""
-    return name + format_interval(decode_metric(metric, timeline))
+    return name + str(decode_metric(metric, timeline))
 
 
 def _aggregate(shape: AggregateShape | ThresholdShape, timeline: Timeline) -> str:

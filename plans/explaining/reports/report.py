@@ -16,6 +16,7 @@ from tidelog.plans.analysis.horizons.numbers import format_bound
 from tidelog.plans.analysis.horizons.retention import PredicateRetention, StoreRetention, predicate_retention, retention_of
 from tidelog.plans.analysis.recursion.recursion import Recursion, recursions_of
 from tidelog.plans.analysis.recursion.strata import Strata, strata_of
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import format_time
 from tidelog.plans.explaining.reports.piecewise import Piecewise, piecewise
 from tidelog.plans.explaining.reports.pruned import PrunedRule, pruned_rules
@@ -26,7 +27,6 @@ from tidelog.plans.explaining.reports.question_report import (
     question_reports,
 )
 from tidelog.plans.explaining.reports.stage_report import stage_fields, stage_lines
-from tidelog.plans.language.printing import format_predicate
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.partition import Partition, partitions_of
 from tidelog.plans.stages.stages import StagePlan, stages_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import format_time
-from tidelog.plans.language.printing import format_formula, format_predicate, format_program
+from tidelog.plans.language.printing import format_formula, format_program
 from tidelog.plans.stages.stages import Stage, StageInput, StagePlan
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.explaining.showing.folding import folded
 from tidelog.plans.explaining.showing.words import Words
 from tidelog.plans.explaining.steps import StepView, shared_text, views_of
-from tidelog.plans.language.printing import format_formula, format_predicate, format_statement
+from tidelog.plans.language.printing import format_formula, format_statement
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
 from tidelog.plans.pictures.paint import cool, warm
 from tidelog.plans.pictures.picture import Picture

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 
+from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.explaining.steps import StepView
 from tidelog.plans.explaining.wording import Wording
-from tidelog.plans.language.printing import format_duration, format_formula, format_predicate, format_statement
+from tidelog.plans.language.printing import format_duration, format_formula, format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Atom, Conjunction, Expression, Formula, Rule, Time, Variable
 from tidelog.plans.tree.traverse import rebuild, subformulas, substitute, with_terms

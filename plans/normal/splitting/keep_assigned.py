@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.machines import keeping
-from tidelog.plans.tree.names import predicates
 
 
 def keep_assigned(program: NormalProgram) -> NormalProgram:
@@ -17,11 +16,9 @@ def keep_assigned(program: NormalProgram) -> NormalProgram:
     output mode.
     mode(M) := on :- start(M).
     mode(M) := none :- stop(M).
-    mode(M, V) := 'mode :='(M, V), not 'mode := none'(M).
+    mode(M, V) := 'mode :='(M, V).
     'mode := other'(M, V) :- mode(M, V), 'mode :='(M, W), V != W.
-    'mode := other'(M, V) :- mode(M, V), 'mode := none'(M).
     """
     if not any(rule.assigns for rule in program.rules):
         return program
-    read = {name for rule in program.rules for part in rule.body for name in predicates(part)}
-    return replace(program, rules=tuple((rule.assigns == "holds" and keeping(rule, read)) or rule for rule in program.rules))
+    return replace(program, rules=tuple((rule.assigns == "holds" and keeping(rule)) or rule for rule in program.rules))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from operator import is_
 
-from tidelog.plans.data.timeline import format_interval, format_time
+from tidelog.plans.data.timeline import format_time
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.rewrite import rewrite_rules
@@ -96,7 +96,7 @@ class _Times:
             plain = replace(plain, right_open=True)
         is_open = plain.left_open or plain.right_open
         if plain.low < 0 or plain.low > plain.high or (plain.low == plain.high and is_open):
-            message = f"interval {format_interval(interval)} is empty or negative"
+            message = f"interval {interval} is empty or negative"
             raise ProgramError([Diagnostic("empty-interval", message, interval.span)])
         return plain
 

@@ -10,7 +10,9 @@ from tidelog.plans.data.facts import Record, Row, format_constant
 from tidelog.plans.data.intervals import Range, subtracted
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.tree.machines import assigned_of
 from tidelog.plans.tree.syntax import Unary
+from tidelog.runtime.why.absent.assigned import Assignments
 from tidelog.runtime.why.absent.misses import Miss, Misses, first_time
 from tidelog.runtime.why.evidence.clauses import Clause, Clauses
 from tidelog.runtime.why.evidence.following import Failure, Follower
@@ -32,7 +34,8 @@ MOST_ATTEMPTS = 200
 class Attempt:
     """A rule that does not derive the fact: with the values of `binding` its `premise` fails, as `miss` says.
 
-    `attempts` are those of the fact that is missing, where it is asked for and a rule could derive it.
+    `attempts` are those of the fact that is missing, where it is asked for and a rule could derive it; `instead` says what
+    holds in its place, where it is of a machine.
     """
 
     by: str
@@ -40,13 +43,15 @@ class Attempt:
     premise: str
     miss: Miss
     attempts: tuple[Attempt, ...] = ()
+    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
     """Why a fact does not hold at all its times: `missing` is the first time at which it does not.
 
-    `nearest` is the range at which the fact itself lies nearest, if at all; `stopped` says that not everything was tried.
+    `nearest` is the range at which the fact itself lies nearest, if at all; `stopped` says that not everything was tried;
+    `instead` what holds in the fact's place, where it is of a machine.
     """
 
     record: Record
@@ -59,6 +64,7 @@ class WhyNot:
     timeline: Timeline
     holds: bool = False
     notes: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The rules, each with the first premise that fails and what came nearest to it."""
@@ -67,6 +73,7 @@ class WhyNot:
     def _lines(self) -> Iterator[str]:
         beside = f"; nearest is {self.nearest}" if self.nearest else ""
         yield f"{self.fact} does not hold: not at {self.missing}{beside}"
+        yield from (f"  {line}" for line in self.instead)
         if not self.attempts:
             yield "  no rule could derive it, and it was not given"
         yield from _shown(self.attempts, 1)
@@ -77,6 +84,7 @@ class WhyNot:
     def certificate(self) -> Certificate:
         """What failed as plain data."""
         told: Certificate = {"holds": False, "fact": self.fact, "missing": self.missing, "nearest": self.nearest}
+        told |= {"instead": list(self.instead)} if self.instead else {}
         told["attempts"] = _as_data(self.attempts)
         return {**told, "stopped": True} if self.stopped else told
 
@@ -105,6 +113,7 @@ def _as_data(attempts: Sequence[Attempt]) -> list[Certificate]:
     found: list[Certificate] = []
     for each in attempts:
         told: Certificate = {"by": each.by, "premise": each.premise, "fails": each.miss.fails, "nearest": each.miss.nearest}
+        told |= {"instead": list(each.instead)} if each.instead else {}
         found.append({**told, "attempts": _as_data(each.attempts)} if each.attempts else told)
     return found
 
@@ -119,6 +128,7 @@ def _shown(attempts: Sequence[Attempt], level: int) -> Iterator[str]:
         yield f"{indent}  fails {inside}{where}{each.miss.fails}"
         if each.miss.nearest:
             yield f"{indent}  nearest {each.miss.nearest}"
+        yield from (f"{indent}  instead {line}" for line in each.instead)
         yield from _shown(each.attempts, level + 2)
 
 
@@ -134,6 +144,7 @@ class Refuter:
         teller = TruthTeller(windows, model, self._matcher.locals)
         self._follower = Follower(self._matcher, teller)
         self._misses = Misses(model, self._matcher, teller, writer)
+        self._assignments = Assignments(model, clauses, self._follower, writer)
         self._stopped = False
         self._attempted = 0
 
@@ -145,35 +156,47 @@ class Refuter:
             held = self._model.ranges(predicate, row, lo, hi, exact=False)
             missing = self._first(subtracted([(lo, hi)], held))
             attempts = tuple(self._attempts(predicate, row, missing, depth))
+            instead = self._instead(predicate, row, missing[0])
         except Unbounded as error:
             raise MethodError(f"`{error.predicate}` repeats for ever: too much of it would have to be looked at") from None
         nearest = self._model.nearest(predicate, row, *missing)
         told = None if nearest is None else self._writer.fact(predicate, row, *nearest)
         text = self._writer.fact(predicate, row, lo, hi)
-        return WhyNot(
-            fact, text, self._writer.times(*missing), attempts, told, self._stopped, self._writer, self._model.timeline
-        )
+        at, timeline = self._writer.times(*missing), self._model.timeline
+        return WhyNot(fact, text, at, attempts, told, self._stopped, self._writer, timeline, instead=instead)
+
+    def _instead(self, predicate: str, row: Row, time: int) -> tuple[str, ...]:
+        is_machine = self._assignments.is_machine(predicate)
+        return self._assignments.instead(predicate, row, time).lines if is_machine else ()
 
     def _first(self, missing: Sequence[Range]) -> Range:
         return first_time(missing, is_integer=self._model.timeline.is_integer)
 
-    def _attempts(self, predicate: str, row: Row, missing: Range, depth: int) -> Iterator[Attempt]:
+    def _attempts(
+        self, predicate: str, row: Row, missing: Range, depth: int, *, anywhere: bool = False
+    ) -> Iterator[Attempt]:
+        """The rules for a predicate, and what each lacks at the times that are missing, or, `anywhere`, at one of them."""
         for clause in self._clauses.of(predicate):
-            self._misses.asked = missing[0]
+            if clause.tells_machine and self._assignments.is_machine(predicate):
+                since = self._assignments.instead(predicate, row, missing[0]).since
+                needed = since, max(since, missing[0] - 1)
+                yield from self._attempts(assigned_of(predicate), row, needed, depth, anywhere=True)
+                continue
+            self._misses.asked = missing[1]
             self._attempted += 1
             if self._attempted > MOST_ATTEMPTS:
                 self._stopped = True
                 return
             self._matcher.tried = 0
             try:
-                attempt = self._attempt(clause, row, missing, depth)
+                attempt = self._attempt(clause, row, missing, depth, anywhere=anywhere)
             except TooManyRows:
                 self._stopped = True
                 continue
             if attempt is not None:
                 yield attempt
 
-    def _attempt(self, clause: Clause, row: Row, missing: Range, depth: int) -> Attempt | None:
+    def _attempt(self, clause: Clause, row: Row, missing: Range, depth: int, *, anywhere: bool) -> Attempt | None:
         """Follow a rule from premise to premise; None if its head is not the fact's."""
         start = unified(clause.head.arguments, row, {})
         times = missing
@@ -186,7 +209,9 @@ class Refuter:
         self._follower.was_cut = False
         failure = self._follower.failure(clause.body, start, *self._body_times(clause, times), anywhere=True)
         self._stopped = self._stopped or self._follower.was_cut
-        return None if failure is None else self._failed(clause, failure, depth)  # None: the head's arithmetic differs
+        if failure is None:  # the head's arithmetic differs
+            return None
+        return self._failed(clause, failure, depth, anywhere=anywhere)
 
     def _body_times(self, clause: Clause, times: Range) -> Range:
         """When the body has to hold at one time, for the head to hold at these."""
@@ -196,9 +221,9 @@ class Refuter:
             reason = reason.operand
         return times
 
-    def _failed(self, clause: Clause, failure: Failure, depth: int) -> Attempt:
+    def _failed(self, clause: Clause, failure: Failure, depth: int, *, anywhere: bool) -> Attempt:
         premise = failure.premise
-        is_one_time = clause.point is not None or isinstance(clause.reason, Unary)
+        is_one_time = anywhere or clause.point is not None or isinstance(clause.reason, Unary)
         tried: list[tuple[tuple[float, float], int, Binding, Miss]] = []
         for binding, ranges in failure.states[:MOST_COMPARED]:
             lo, hi = self._misses.nearest_of(ranges)
@@ -206,9 +231,10 @@ class Refuter:
             tried.append((miss.distance, len(tried), binding, miss))
         _, _, binding, miss = min(tried, key=lambda item: item[:2])
         below: tuple[Attempt, ...] = ()
+        instead = () if miss.wanted is None else self._instead(*miss.wanted[:3])
         if depth > 1 and miss.wanted is not None and self._clauses.of(miss.wanted[0]):
             predicate, row, lo, hi = miss.wanted
             gaps = subtracted([(lo, hi)], self._model.ranges(predicate, row, lo, hi, exact=False))
             if gaps:
                 below = tuple(self._attempts(predicate, row, self._first(gaps), depth - 1))
-        return Attempt(clause.text, binding, self._writer.valued(grounded(premise, binding)), miss, below)
+        return Attempt(clause.text, binding, self._writer.valued(grounded(premise, binding)), miss, below, instead)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
+from tidelog.plans.diagnostics.source import Source
 from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
@@ -36,7 +37,8 @@ class Clause:
 
     `reason` holds wherever the rule says that the head's atom holds: it is the conjunction `body` below a diamond for each
     box of the head. With a `point`, `p(X)@T+k`, it is when `body` holds at any time that the head holds at T+k. `text` is
-    the rule as written; wildcards have become variables whose names begin with `_`.
+    the rule as written; wildcards have become variables whose names begin with `_`. `line` is where it stands, 0 if there
+    is no text; `tells_machine` marks the rule that no text has, which tells what holds of what is assigned.
     """
 
     text: str
@@ -44,6 +46,8 @@ class Clause:
     reason: Formula
     body: tuple[Formula, ...]
     point: TimePoint | None
+    line: int = 0
+    tells_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,10 @@ class Clauses:
 def clauses_of(program: Program) -> Clauses:
     """The rules of a program that compiles; constraints are left out."""
     found: dict[str, tuple[Clause, ...]] = {}
+    source = Source(program.text)
     for rule, written in _resolved(program):
-        clause = _clause(rule, written)
+        line = source.position(written.span.start)[0] if program.text else 0
+        clause = _clause(rule, written, line)
         if clause is not None:
             found[clause.head.predicate] = (*found.get(clause.head.predicate, ()), clause)
     return Clauses(found)
@@ -73,7 +79,7 @@ def _resolved(program: Program) -> Iterator[tuple[Rule, Rule]]:
     return zip(normal.rules, normal.sources, strict=True)
 
 
-def _clause(rule: Rule, written: Rule) -> Clause | None:
+def _clause(rule: Rule, written: Rule, line: int) -> Clause | None:
     names = (f"_{number}" for number in count())
     body = tuple(_named(part, names) for part in mark_thresholds(rule).body)
     reason: Formula = Conjunction(body)
@@ -83,7 +89,8 @@ def _clause(rule: Rule, written: Rule) -> Clause | None:
         head = head.operand
     if not isinstance(head, Atom):
         return None
-    return Clause(format_statement(written), replace(head, at=None), reason, body, head.at)
+    told = format_statement(written)
+    return Clause(told, replace(head, at=None), reason, body, head.at, line, written.assigns == "holds")
 
 
 def _named(formula: Formula, names: Iterator[str]) -> Formula:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tidelog.plans.data.facts import Row, format_constant
+from tidelog.plans.data.facts import Row, format_atom, format_predicate
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.explaining.wording import Wording
-from tidelog.plans.language.printing import format_formula, format_predicate, format_term
+from tidelog.plans.language.printing import format_formula, format_term
 from tidelog.plans.tree.syntax import Aggregate, Atom, Comparison, Conjunction, Constant, Formula, Negation, Unary
 from tidelog.runtime.why.proofs.proof import Proof
 from tidelog.runtime.why.proofs.support import Absence, Total
@@ -34,9 +34,7 @@ class Writer:
 
     def atom(self, predicate: str, row: Row) -> str:
         """A row as a fact has it, without its time."""
-        if not row:
-            return format_predicate(predicate)
-        return f"{format_predicate(predicate)}({','.join(map(format_constant, row))})"
+        return format_atom(predicate, row)
 
     def fact(self, predicate: str, row: Row, lo: int, hi: int) -> str:
         """A row with its times: `p(a)@[1,2)`."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog import Session
+from tidelog import Materialisation, Session
 from tidelog.plans.checks.check import check
+from tidelog.plans.checks.inferring import output_fields
+from tidelog.plans.compiling.batch import compile_batch
 from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.language.formatting.program import format_text
 from tidelog.plans.language.parser import parse
@@ -65,6 +68,36 @@ def test_two_values_at_one_time_hold_until_the_next() -> None:
     """So it is defined; none together with a value leaves the value."""
     text = "timeline integer. m(K) := a :- e(K). m(K) := b :- e(K). m(K) := c :- f(K). m(K) := none :- f(K)."
     assert told(text, [(1, "e", ["k"]), (5, "f", ["k"])]) == ["m(k,a)@[2,5]", "m(k,b)@[2,5]", "m(k,c)@[6,inf)"]
+
+
+BY_A_VARIABLE = """timeline integer. input set(k: text, v). input off(k: text). output m(k, v), idle(k).
+m(K) := V :- set(K, V).
+m(K) := none :- off(K).
+idle(K) :- off(K), not m(K, _).
+"""
+
+
+def test_none_by_a_variable_takes_the_value_away() -> None:
+    """As `none` in a rule does: it was held as a value, so that `m(k, _)` held."""
+    facts: list[tuple[int, str, list[object]]] = [
+        (1, "set", ["k", "a"]),
+        (3, "set", ["k", "none"]),
+        (5, "off", ["k"]),
+        (6, "set", ["k", "none"]),
+        (6, "set", ["k", 7]),
+    ]
+    assert told(BY_A_VARIABLE, facts) == ["idle(k)@5", "m(k,7)@[7,inf)", "m(k,a)@[2,3]"]
+    done = Materialisation(compile_batch(parse(BY_A_VARIABLE)))
+    done.load(done.plan.record(name, row, time=time) for time, name, row in facts)  # type: ignore[arg-type]
+    done.run()
+    held = {record for record in done.facts() if record[0] == "m"}
+    assert held == {("m", ("k", 7), 7, POS), ("m", ("k", "a"), 2, 3)}
+
+
+def test_none_is_of_no_type() -> None:
+    """What holds is a number, where all other values are numbers."""
+    text = BY_A_VARIABLE.replace("v). input", "v: number). input")
+    assert output_fields(parse(text))["m"][1].type == "number"
 
 
 def test_rules_that_assign_two_values_at_one_time_are_warned_of() -> None:

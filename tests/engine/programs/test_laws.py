@@ -18,7 +18,7 @@ from oracle.programs import EVERYTHING, NON_RECURSIVE, PAST_ONLY, intervals, pro
 from tidelog import Session
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record, Row
-from tidelog.plans.data.timeline import NEG, POS, format_interval
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
@@ -114,7 +114,7 @@ def _within(fewer: Runs, more: Runs) -> bool:
 @given(data=st.data())
 def test_box_is_the_dual_of_diamond(timeline: str, direction: str, data: st.DataObject) -> None:
     """What always held is what did not sometime fail to hold, at all times from minus to plus infinity."""
-    interval = format_interval(data.draw(intervals(timeline, unbounded=direction == "minus")))
+    interval = str(data.draw(intervals(timeline, unbounded=direction == "minus")))
     program = parse(
         f"timeline {timeline}. input p(x). input every(x).\n"
         f"boxed(X) :- every(X), box{direction}{interval} p(X).\n"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tidelog.commands.batch.backtest_reports import json_report, sweep_report, text_report
 from tidelog.commands.batch.facts import parse_facts
 from tidelog.commands.batch.sweeping import Sweep, parse_sweep
-from tidelog.commands.given import DeadLetters, add_facts
+from tidelog.commands.given import DeadLetters, add_facts, say_empty
 from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import DONE, load_plan, say, show_diagnostics, write_out
 from tidelog.commands.progress import Progress
@@ -136,6 +136,7 @@ def _told(
     memory = Memory(options.memory or usual_memory())
     told = Backtesting(plans, pool, start, memory)
     rows = memory.rows(schema, LONG_STRETCH if len(plans) > 2 else STRETCH)
+    say_empty(specs)
     progress.expect(spec.path for spec in specs)
 
     def rows_of(spec: Spec) -> Iterator[ColumnBatch]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tidelog.commands.given import DeadLetters, add_facts, named_facts
+from tidelog.commands.given import DeadLetters, add_facts, named_facts, say_empty
 from tidelog.commands.outcome import add_max_state, say, show_diagnostics, write_out
 from tidelog.commands.progress import Progress
 from tidelog.commands.streams.unused import unused_note
@@ -88,6 +88,7 @@ def read_all(loader: BatchLoader, specs: Sequence[Spec], progress: Progress) -> 
         progress.note(number)
         progress.rows(len(loader.facts) + loader.facts.passed)
 
+    say_empty(specs)
     progress.expect(spec.path for spec in specs)
     for spec in specs:
         loader.load(spec, show)

@@ -7,10 +7,10 @@ import shlex
 from dataclasses import replace
 
 from tidelog.commands.numbers import whole
-from tidelog.commands.outcome import DONE, say, write_out
+from tidelog.commands.outcome import DONE, count, say, write_out
 from tidelog.compiling import compile as compile_program
 from tidelog.connectors.files.batch_files import parse_batch_spec
-from tidelog.connectors.files.peeking import Guess, Sample, first_facts, guess, identifier_of, sample_of, written
+from tidelog.connectors.files.peeking import Guess, Mixed, Sample, first_facts, guess, identifier_of, sample_of, written
 from tidelog.connectors.formats.endings import format_of_path, predicate_of_path
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec, parse_spec
@@ -43,7 +43,20 @@ def run(options: argparse.Namespace) -> int:
     write_out(_report(program, text, found, schema, facts, options.rows))
     for rejected in facts.rejected[: options.rows]:
         say(f"{rejected.place}: {rejected.reason}")
+    if facts.rejected:
+        rows = len(facts.records) + len(facts.rejected)
+        say(f"note: {len(facts.rejected)} of the first {count(rows, 'row')} cannot be used, and would be passed over")
+    for each in found.mixed:
+        say(f"note: {_told(each)}")
     return DONE
+
+
+def _told(mixed: Mixed) -> str:
+    """Why a field is text of which most cells are numbers, and how it would be a number."""
+    where = f" in line {mixed.line}" if mixed.line else ""
+    odd = f"{mixed.number} of {count(mixed.total, 'cell')} {'is' if mixed.number == 1 else 'are'} no number"
+    passed = "its row is" if mixed.number == 1 else "their rows are"
+    return f"`{mixed.field}` is text, for {odd}: `{mixed.cell}`{where}; with `{mixed.field}: number`, {passed} passed over"
 
 
 def _spec_of(spec: Spec, predicate: str, sample: Sample, found: Guess) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from tidelog.commands.given import add_facts, named_facts, say_unusable
+from tidelog.commands.given import add_facts, named_facts, say_empty, say_unusable
 from tidelog.commands.numbers import number_of_bytes, positive, seconds
 from tidelog.commands.outcome import BAD, DONE, add_max_state, count, say, show_diagnostics
 from tidelog.commands.progress import INTERVAL, Progress
@@ -166,6 +166,7 @@ class _Run:
         ]
         if [spec.scheme for spec in specs].count("-") > 1:
             raise SpecError("standard input can be read once only")
+        say_empty(specs)
 
     async def check(self) -> int:
         """Say what would become of the state, and run nothing."""
