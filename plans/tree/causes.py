@@ -16,6 +16,8 @@ With them it is derived which alarms are folded into another one, and which are 
     'flow_low folded'(L) :- 'flow_low folded into stopped'(L, P).
     'flow_low told'(L) :- 'flow_low active'(L), not 'flow_low folded'(L).
 
+An alarm that holds for a reason of its own as well is not folded: rules that need no other alarm are copied, too, for
+`'flow_low by itself'(L)`.
 An alarm that has returned, and waits to be acknowledged, stays with the cause that it had: `'flow_low after stopped'(L, P)`.
 An alarm that rests on one that is shelved, suppressed or out of service is told by itself: a silent cause explains nothing.
 """
@@ -25,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from tidelog.plans.diagnostics.errors import Span
+from tidelog.plans.diagnostics.errors import NOWHERE, Span
 from tidelog.plans.tree.alarms import Alarm, alarms_of
 from tidelog.plans.tree.names import fresh_name, head_predicate, variables
 from tidelog.plans.tree.reaching import reachable
@@ -68,11 +70,17 @@ def after(child: str, cause: str) -> str:
     return f"{child}{AFTER}{cause}"
 
 
+def by_itself(name: str) -> str:
+    """The predicate that says where something holds without any alarm."""
+    return f"{name} by itself"
+
+
 class Causes:
     """The rules for causes of some alarms; `rules` are those that the program's text has."""
 
     def __init__(self, alarms: Sequence[Alarm], rules: Sequence[Rule]) -> None:
         self._alarms = {alarm.name: alarm for alarm in alarms}
+        self._span = alarms[0].declared.span if alarms else NOWHERE
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:
             name = head_predicate(rule.head)
@@ -82,6 +90,8 @@ class Causes:
         self._carried = {name: self._between(name) for name in self._alarms}
         self.pairs = self._pairs()
         """Each alarm with those that may cause it."""
+        self._resting = {name for found in self._carried.values() for name in found}
+        self._alone = self._find_alone()
 
     def rules(self) -> Iterator[Rule]:
         """The rules that say what is caused by what, what is folded, and what is told."""
@@ -93,6 +103,8 @@ class Causes:
                     yield from self._copies(rule, cause, between, alarm.declared.span)
         for child, causes in self.pairs.items():
             yield from self._told(self._alarms[child], causes)
+        for name in self._alone:
+            yield from self._independent(name)
 
     # --- which ----------------------------------------------------------------------------------------------------------
 
@@ -117,7 +129,41 @@ class Causes:
         above = {child: reachable(direct[child], lambda name: direct.get(name, ())) for child in direct}
         return {child: [cause for cause in causes if child not in above[cause]] for child, causes in direct.items()}
 
+    def _find_alone(self) -> list[str]:
+        """The alarms, and what lies between them, that may rest on another alarm, and may hold without one."""
+        wanted = {*self._resting, *(child for child, causes in self.pairs.items() if causes)}
+        alone: set[str] = set()
+        while True:
+            found = {name for name in wanted if any(self._needs_none(rule, alone) for rule in self._rules.get(name, ()))}
+            if found == alone:
+                return [name for name in self._rules if name in alone]
+            alone = found
+
+    def _needs_none(self, rule: Rule, alone: Collection[str]) -> bool:
+        """Whether what a rule derives may hold without any alarm, where that is so of `alone`."""
+        return all(name not in self._alarms and (name not in self._resting or name in alone) for name in _positive(rule))
+
     # --- rules ----------------------------------------------------------------------------------------------------------
+
+    def _independent(self, name: str) -> Iterator[Rule]:
+        for rule in self._rules[name]:
+            if self._needs_none(rule, self._alone):
+                body = tuple(self._without(part) for part in rule.body)
+                yield Rule(_renamed(rule.head, by_itself(name)), body, self._span)
+
+    def _without(self, part: Formula) -> Formula:
+        """A formula that reads what holds without any alarm."""
+        match part:
+            case Atom():
+                return replace(part, predicate=by_itself(part.predicate)) if part.predicate in self._resting else part
+            case Unary() | Window():
+                return replace(part, operand=self._without(part.operand))
+            case Binary():
+                return replace(part, right=self._without(part.right))
+            case Conjunction():
+                return replace(part, parts=tuple(map(self._without, part.parts)))
+            case _:
+                return part
 
     def _copies(self, rule: Rule, cause: str, between: Collection[str], span: Span) -> Iterator[Rule]:
         taken = [*variables(rule.head, *rule.body)]
@@ -159,13 +205,16 @@ class Causes:
             pair, under, behind = (
                 Atom(between(alarm.name, cause), (*own, *theirs), span=span) for between in (caused, folded_into, after)
             )
-            yield Rule(under, (pair, active, Atom(self._alarms[cause].part("active"), theirs, span=span)), span)
+            body: tuple[Formula, ...] = (pair, active, Atom(self._alarms[cause].part("active"), theirs, span=span))
+            if alarm.name in self._alone:
+                body += (Negation(Atom(by_itself(alarm.name), own, span=span)),)
+            yield Rule(under, body, span)
             yield Rule(folded, (under,), span)
             if alarm.declared.latched:
                 raised, returned = (Atom(alarm.part(part), own, span=span) for part in ("raised", "returned"))
                 yield Rule(behind, (returned, Binary("since", EVER, raised, under, span)), span)
-        body = (active, Negation(folded)) if causes else (active,)
-        yield Rule(Atom(alarm.part("told"), own, span=span), body, span)
+        told = (active, Negation(folded)) if causes else (active,)
+        yield Rule(Atom(alarm.part("told"), own, span=span), told, span)
 
 
 def _positive(rule: Rule) -> Iterator[str]:
@@ -201,6 +250,12 @@ def _with_arguments(head: Formula, cause: str, carried: tuple[Expression, ...]) 
             return replace(head, operand=_with_arguments(head.operand, cause, carried))
         case _:
             raise TypeError(f"no head of an alarm: {head!r}")
+
+
+def _renamed(head: Formula, name: str) -> Formula:
+    if isinstance(head, Unary):
+        return replace(head, operand=_renamed(head.operand, name))
+    return replace(head, predicate=name) if isinstance(head, Atom) else head
 
 
 def with_desk(program: Program) -> Program:
