@@ -86,9 +86,11 @@ def parts_of(alarms: Iterable[Alarm], silent: Iterable[str]) -> list[str]:
 
 
 @uncollected()
-def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Record]) -> list[OpenAlarm]:
+def open_alarms(
+    alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Record], begun: Iterable[Record] = ()
+) -> list[OpenAlarm]:
     """All alarms that are not normal, of what is `held` of their conditions and parts: the most urgent ones first, and of
-    these what began last."""
+    these what began last. Conditions that have `begun` since then count as alarms that nobody has acknowledged or hidden."""
     known = {alarm.name: alarm for alarm in alarms}
     conditions: dict[Key, int] = {}
     causes: dict[Key, list[Key]] = {}
@@ -117,6 +119,10 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
         item.begins = conditions.get(key, item.begins)
     for key in [key for key in found if not states[key] & _OPEN]:
         del found[key]
+    for name, row, lo, _ in begun:
+        if (name, row) not in found:
+            found[name, row] = _open(known[name], row)
+            found[name, row].begins = lo
     _fold(found, causes)
     return sorted(found.values(), key=_urgency)
 

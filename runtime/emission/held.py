@@ -59,6 +59,18 @@ class Held:
         found.sort(key=lambda record: -record[2])
         return found
 
+    def begun(self, outputs: Iterable[str], after: int, present: int) -> list[Record]:
+        """What of some outputs began after a time, and holds at the present."""
+        found = []
+        for output in outputs:
+            standing = self._standing[output]
+            found += [(output, row, lo, POS) for row, lo in standing.items() if after < lo <= present]
+            for row, bounds in self._coverage[output].rows.items():
+                for i in overlapping(bounds, present, present):
+                    if bounds[i] > after and row not in standing:
+                        found.append((output, row, bounds[i], bounds[i + 1]))
+        return found
+
     def forget(self, frontier: int) -> None:
         """Let go of what has ended and can grow no more, once there may be much of it."""
         if self._count <= self._most:

@@ -27,7 +27,7 @@ _KEPT_SECONDS: Final = 0.1
 class Watched(Protocol):
     """What runs, and knows which alarms are open."""
 
-    def open_alarms(self) -> list[OpenAlarm]: ...
+    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]: ...
 
     @property
     def alarm_changes(self) -> int: ...
@@ -82,8 +82,9 @@ class Desk:
         """Changes with each change of what is told; who has seen this need not ask again."""
         return (0 if self.engine is None else self.engine.alarm_changes), self.history.version
 
-    def open_alarms(self) -> list[OpenAlarm]:
-        """All alarms that are not normal, the most urgent ones first; what people did counts at once."""
+    def open_alarms(self, present: int) -> list[OpenAlarm]:
+        """All alarms that are not normal at the present (encoded), the most urgent ones first; what people did counts at
+        once, and so does what has begun."""
         engine = self.engine
         if engine is None or not self._alarms:
             return []
@@ -94,20 +95,20 @@ class Desk:
         if self._list is None or self._list[0] != version:
             if self._list is not None and now - self._list[1] < _KEPT_SECONDS and len(self._list[2]) > _MANY:
                 return self._list[2]
-            self._list = version, now, with_pending(engine.open_alarms(), self._pending)
+            self._list = version, now, with_pending(engine.open_alarms(present), self._pending)
         return self._list[2]
 
-    def find(self, identity: str) -> tuple[str, Row] | None:
+    def find(self, identity: str, present: int) -> tuple[str, Row] | None:
         """The alarm, and its arguments, that an address means: one that is open, or was of late."""
-        item = self.get(identity)
+        item = self.get(identity, present)
         if item is not None:
             return item.alarm, item.args
         entry = next((entry for entry in reversed(self.history) if self.entry_id(entry) == identity), None)
         return None if entry is None else (entry.alarm, entry.args)
 
-    def get(self, identity: str) -> OpenAlarm | None:
+    def get(self, identity: str, present: int) -> OpenAlarm | None:
         """The open alarm that an address means."""
-        return next((item for item in self.open_alarms() if item.id == identity), None)
+        return next((item for item in self.open_alarms(present) if item.id == identity), None)
 
     def next_time(self, key: tuple[str, Row], present: int) -> Fraction:
         """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before.

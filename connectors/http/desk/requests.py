@@ -57,7 +57,7 @@ class DeskRequests:
         asked = request.query_params
         items = [
             item
-            for item in desk.open_alarms()
+            for item in desk.open_alarms(_moment(watch))
             if _is_asked(asked.getlist("state"), item.state)
             and _is_asked(asked.getlist("priority"), item.priority)
             and _is_asked(asked.getlist("alarm"), item.alarm)
@@ -112,7 +112,7 @@ class DeskRequests:
 
     async def _act(self, request: Request, watch: Watch, name: ActionName, told: _Told) -> Response:
         desk = watch.desk
-        found = desk.find(request.path_params["id"])
+        found = desk.find(request.path_params["id"], _moment(watch))
         if found is None:
             return JSONResponse({"error": "no such alarm is open"}, 404)
         alarm, args = found
@@ -136,7 +136,7 @@ class DeskRequests:
             return JSONResponse({"error": "the engine is busy; look whether it was done"}, 503)
         if ticket.refused:
             return JSONResponse({"error": ticket.refused[0].reason}, 409)
-        now = desk.get(request.path_params["id"])
+        now = desk.get(request.path_params["id"], _moment(watch))
         return _json({"done": name, "alarm": None if now is None else desk.object(now)})
 
 
