@@ -2,12 +2,13 @@
 
 An alarm is an output whose predicate says when its condition holds. What people do with it are facts of further predicates,
 which no text declares: `'hot acknowledge'`, `'hot shelve'` and so on. Each has the alarm's arguments; then who did it, what
-was said, and from where (`via`). A shelf holds for as long as it was asked for; its last argument is the time of its end.
+was said, and from where (`via`). A shelf holds for as long as it was asked for; its last arguments are its begin and its end,
+so that one which is begun anew is another, even with the same end.
 
 What follows is derived (ISA-18.2 and IEC 62682, OPC UA Part 9), with R for the alarm's arguments and P for those of people:
 
 - `'hot removed'(R, P)` from `'hot remove'(R, P)` on, up to `'hot restore'(R, _)`;
-- `'hot shelved'(R, P, E)` while `'hot shelve'(R, P, E)` holds, up to `'hot unshelve'(R, _)`;
+- `'hot shelved'(R, P, B, E)` while `'hot shelve'(R, P, B, E)` holds, up to `'hot unshelve'(R, _)`;
 - `'hot suppressed'(R)` while `hot(R)` and what inhibits it hold;
 - `'hot active'(R)` while `hot(R)` holds and is none of these;
 - `'hot acknowledged'(R, P)` from `'hot acknowledge'(R, P)` on, for as long as it is active without a break;
@@ -16,6 +17,7 @@ What follows is derived (ISA-18.2 and IEC 62682, OPC UA Part 9), with R for the 
 - `'hot raised'(R)` while it is active or has returned;
 - `hot_state(R, S)` with the first of `STATES` that is so. It has none where it is normal.
 
+What hides an alarm, and what ends that, at the same time: the end counts, so that nothing is hidden by mistake.
 An alarm that comes out of a shelf, of suppression, or back into service while its condition holds is unacknowledged: it is
 shown anew.
 """
@@ -33,6 +35,7 @@ from tidelog.plans.tree.syntax import (
     AlarmDeclaration,
     Atom,
     Binary,
+    Conjunction,
     Constant,
     Field,
     Formula,
@@ -60,6 +63,8 @@ STATES: Final = (
 """The states of an alarm that is not normal."""
 BY: Final = ("who", "comment", "via")
 """What is known of everything that people do."""
+SHELF: Final = (*BY, "begins", "ends")
+"""What is known of a shelf."""
 _STATE: Final = "_state"
 
 
@@ -90,7 +95,7 @@ class Alarm:
         own = {"active": 0, "raised": 0}
         own |= {"returned": 0} if self.declared.latched else {}
         own |= {"suppressed": 0} if self.declared.inhibitors else {}
-        theirs = {"acknowledged": by, "commented": by, "shelved": by + 1, "removed": by}
+        theirs = {"acknowledged": by, "commented": by, "shelved": len(SHELF), "removed": by}
         return {self.part(what): size + more for what, more in {**own, **theirs}.items()}
 
     @cached_property
@@ -103,7 +108,7 @@ class Alarm:
         fields, span = self.declared.fields, self.declared.span
         yield Output((self.name,), (fields,) if fields else (), span)
         for action in ACTIONS if is_strict else ():
-            more = (*BY, "ends") if action == "shelve" else BY
+            more = SHELF if action == "shelve" else BY
             yield Input(self.part(action), (*fields, *(Field(name, "text") for name in more)), span=span)
         yield from self._rules()
 
@@ -132,15 +137,15 @@ class Alarm:
         restored, back = self._atom(self.part("restored")), self._some("restore", BY)
         removed = self._atom(self.part("removed"), BY)
         yield self._rule(restored, back)
-        begun = Binary("since", EVER, Negation(restored), self._atom(self.part("remove"), BY), self.declared.span)
+        remove = Conjunction((self._atom(self.part("remove"), BY), Negation(restored)))
+        begun = Binary("since", EVER, Negation(restored), remove, self.declared.span)
         yield self._rule(removed, Negation(restored), begun)
 
     def _shelved(self) -> Iterator[Rule]:
-        ends = (*BY, "ends")
-        shelf, opened, ended = (self._atom(self.part(what), ends) for what in ("shelve", "unshelving", "unshelved"))
+        shelf, opened, ended = (self._atom(self.part(what), SHELF) for what in ("shelve", "unshelving", "unshelved"))
         yield self._rule(opened, shelf, self._some("unshelve", BY))
         yield self._rule(ended, shelf, Binary("since", EVER, shelf, opened, self.declared.span))
-        yield self._rule(self._atom(self.part("shelved"), ends), shelf, Negation(ended))
+        yield self._rule(self._atom(self.part("shelved"), SHELF), shelf, Negation(ended))
 
     def _since(self, action: str, what: str, lasting: Atom) -> Iterator[Rule]:
         """What was done while something held, for as long as that goes on."""
@@ -177,7 +182,7 @@ class Alarm:
     # --- their parts ----------------------------------------------------------------------------------------------------
 
     def _hidden(self) -> list[Atom]:
-        return [self._some("removed", BY), self._some("shelved", (*BY, "ends"))]
+        return [self._some("removed", BY), self._some("shelved", SHELF)]
 
     @cached_property
     def _variables(self) -> dict[str, Variable]:

@@ -254,7 +254,7 @@ class Reasoner:
             raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
         frontier = self._intake.frontier
         names = [*plan.silent, *(alarm.name for alarm in plan.alarms)]
-        return open_alarms(plan.alarms, plan.timeline, held.at(frontier, frontier, names))
+        return open_alarms(plan.alarms, plan.timeline, held.now(frontier, names))
 
     @property
     def alarm_changes(self) -> int:
