@@ -2,8 +2,8 @@
 
 An alarm is an output whose predicate says when its condition holds. What people do with it are facts of further predicates,
 which no text declares: `'hot acknowledge'`, `'hot shelve'` and so on. Each has the alarm's arguments; then who did it, what
-was said, and from where (`via`). A shelf holds for as long as it was asked for; its last arguments are its begin and its end,
-so that one which is begun anew is another, even with the same end.
+was said, and from where (`via`). A shelf holds for as long as it was asked for; its last arguments are its begin and end, so
+that one which is begun anew is another, even with the same end.
 
 What follows is derived (ISA-18.2 and IEC 62682, OPC UA Part 9), with R for the alarm's arguments and P for those of people:
 

@@ -28,6 +28,8 @@ INHIBITORS: tuple[tuple[tuple[str, Row | None], ...], ...] = (
     (("service(room)", ("room",)), ("closed(rank, room)", ("rank", "room")), ("noted(rank)", ("rank",)), ("night", None)),
 )
 """What may inhibit alarms of no argument, one and two: as it is written, and what each argument is."""
+OWN = (INHIBITORS[1][1], INHIBITORS[1][4])
+"""Those of a room alone."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,13 +117,14 @@ def _within(time: Fraction, when: Interval) -> bool:
 
 
 @st.composite
-def alarm_programs(draw: st.DrawFn, kind: Kind, *, most: int = 10) -> Alarming:
-    """A program with one alarm of few rows."""
-    size = draw(st.integers(0, 2))
+def alarm_programs(draw: st.DrawFn, kind: Kind, *, most: int = 10, single: bool = False) -> Alarming:
+    """A program with one alarm of few rows; if `single`, of one room, and all that hides it is its own, or a calendar."""
+    size = 1 if single else draw(st.integers(0, 2))
     is_latched, is_switched = draw(st.booleans()), draw(st.integers(0, 3)) == 0
-    inhibitors = tuple(draw(st.lists(st.sampled_from(INHIBITORS[size]), max_size=2, unique=True)))
+    known = [each for each in INHIBITORS[size] if not single or each in OWN]
+    inhibitors = tuple(draw(st.lists(st.sampled_from(known), max_size=2, unique=True)))
     text = program_text(kind, size, is_latched, is_switched, inhibitors, has_inputs=draw(st.booleans()))
-    rows = ROWS[size]
+    rows = ROWS[size][:1] if single else ROWS[size]
     facts = [
         *draw(st.lists(switches(rows) if is_switched else spells("c", rows, kind), min_size=1, max_size=most)),
         *(fact for each in inhibitors if each[1] is not None for fact in draw(st.lists(hidings(each, kind), max_size=3))),
@@ -131,7 +134,13 @@ def alarm_programs(draw: st.DrawFn, kind: Kind, *, most: int = 10) -> Alarming:
 
 
 def program_text(
-    kind: Kind, size: int, is_latched: bool, is_switched: bool, inhibitors: Sequence[tuple[str, Row | None]], *, has_inputs: bool
+    kind: Kind,
+    size: int,
+    is_latched: bool,
+    is_switched: bool,
+    inhibitors: Sequence[tuple[str, Row | None]],
+    *,
+    has_inputs: bool,
 ) -> str:
     """A program whose alarm `hot` has that many arguments."""
     terms, told = ", ".join(("R", "N")[:size]), ", ".join(FIELDS[:size])
@@ -159,7 +168,9 @@ def spells(draw: st.DrawFn, name: str, rows: Sequence[Row], kind: Kind) -> Groun
     row = draw(st.sampled_from(rows))
     if length is None:
         return name, row, Interval(low, math.inf, False, True)
-    left, right = (draw(st.booleans()), draw(st.booleans())) if length > 1 or (length and kind == "rational") else (False, False)
+    left, right = (
+        (draw(st.booleans()), draw(st.booleans())) if length > 1 or (length and kind == "rational") else (False, False)
+    )
     return name, row, Interval(low, low + length, left, right)
 
 
@@ -193,10 +204,10 @@ def many(drawn: Alarming, places: Sequence[tuple[str, int]]) -> Alarming:
     """The same for many rooms: each has the history of a row, so many days later, and what inhibits it is its own."""
     facts: list[GroundFact] = []
     done: list[Done] = []
+    rows = tuple((place,) for place, _ in places)
     for place, days in places:
-        facts += [(name, (place, *row[1:]), _later(when, 4 * days)) for name, row, when in drawn.facts]
-        done += [replace(item, row=(place, *item.row[1:]), at=item.at + 4 * days) for item in drawn.done]
-    rows = tuple((place, *row[1:]) for place, _ in places for row in drawn.rows)
+        facts += [(name, (place,), _later(when, 4 * days)) for name, about, when in drawn.facts if about == drawn.rows[0]]
+        done += [replace(item, row=(place,), at=item.at + 4 * days) for item in drawn.done]
     return replace(drawn, rows=rows, facts=tuple(facts), done=tuple(done))
 
 

@@ -92,7 +92,9 @@ class Life:
         self._raised: Fraction | None = None
         self._returned: Fraction | None = None
 
-    def live(self, times: Sequence[Fraction], holding: set[Fraction], hiding: set[Fraction], done: Sequence[Done]) -> Iterator[Moment]:
+    def live(
+        self, times: Sequence[Fraction], holding: set[Fraction], hiding: set[Fraction], done: Sequence[Done]
+    ) -> Iterator[Moment]:
         """What is so in each cell, by where the condition holds, and where what inhibits it does."""
         for time in times:
             yield self._at(time, time in holding, time in hiding, [item for item in done if item.at == time])
@@ -109,7 +111,7 @@ class Life:
             self._shelves = []
         self._step("hide" if self._removed or self._shelves or is_inhibited else "hold" if holds else "clear")
         if "acknowledge" in actions:
-            if self._state == "unacknowledged" or self._state == "acknowledged":
+            if self._state in ("unacknowledged", "acknowledged"):
                 self._acknowledged |= {item.who for item in done if item.action == "acknowledge"}
             self._step("acknowledge")
         if self._state != "acknowledged":
