@@ -79,7 +79,7 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
     found: dict[tuple[str, Row], OpenAlarm] = {}
     states: dict[tuple[str, Row], set[str]] = {}
     for predicate, row, lo, _ in held:
-        name, _, part = predicate.partition(" ")
+        name, _, part = (predicate, "", "") if predicate in known else predicate.rpartition(" ")
         alarm = known.get(name)
         if alarm is None:
             continue

@@ -107,6 +107,8 @@ class Alarm:
         """What the declaration stands for beside itself; where a program `is_strict`, it declares its inputs."""
         fields, span = self.declared.fields, self.declared.span
         yield Output((self.name,), (fields,) if fields else (), span)
+        if len({field.name for field in fields}) < len(fields):
+            return  # what is wrong with them is said of the output alone
         for action in ACTIONS if is_strict else ():
             more = SHELF if action == "shelve" else BY
             yield Input(self.part(action), (*fields, *(Field(name, "text") for name in more)), span=span)
@@ -240,6 +242,13 @@ def with_alarms(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 def with_desk(program: Program) -> Program:
     """A program that tells a desk what becomes of its alarms: with further outputs (`Alarm.parts`)."""
     names = tuple(name for alarm in alarms_of(program) for name in alarm.parts)
+    return replace(program, statements=(*program.statements, Output(names))) if names else program
+
+
+def with_states(program: Program) -> Program:
+    """A program of which the states of all alarms are told."""
+    told = {name for item in program.statements if isinstance(item, Output) for name in item.predicates}
+    names = tuple(alarm.state for alarm in alarms_of(program) if alarm.state not in told)
     return replace(program, statements=(*program.statements, Output(names))) if names else program
 
 

@@ -44,4 +44,6 @@ def coverage_of(plan: Plan, fired: Mapping[str, int]) -> list[RuleCoverage]:
 
 
 def _rules(plan: Plan) -> Iterator[Rule]:
-    return (statement for statement in plan.program.statements if isinstance(statement, Rule))
+    """The rules that the text has: those that alarms stand for are not its own to test."""
+    alarms = {alarm.declared.span for alarm in plan.alarms}
+    return (item for item in plan.program.statements if isinstance(item, Rule) and item.span not in alarms)
