@@ -132,6 +132,15 @@ def test_what_is_refused_lies_in_dead_letters(tmp_path: Path, capfd: pytest.Capt
     assert '{"predicate":"hot_state","args":["n",1,"acknowledged"],"interval":"[4,' in capfd.readouterr().out
 
 
+def test_an_action_is_taken_back() -> None:
+    """As any other fact is."""
+    line = f'{{"shelve":{{{ABOUT},"for":"5 s"}},"time":4,"retract":true}}'
+    batch = JsonDecoder(PLAN.schema, "f", None, retracts=True).decode([line.encode()], 1)
+    (retraction,) = batch.retractions
+    assert not batch.rejected
+    assert retraction.record == ("hot shelve", ("n", 1, "anna", "", "", "4", "9"), 4, 8)
+
+
 def test_a_program_without_alarms_has_no_actions() -> None:
     """`acknowledge` is a predicate like others, and one that a program declares comes before what people do."""
     plain = tidelog.compile("timeline integer. input acknowledge(alarm: text). q(X) :- acknowledge(X).")
