@@ -261,3 +261,9 @@ def silent_outputs(program: Program) -> frozenset[str]:
 def is_of_alarm(predicate: str, alarms: Sequence[Alarm]) -> bool:
     """Whether a predicate is one that an alarm's declaration stands for, other than its condition."""
     return any(predicate == alarm.state or predicate.startswith(f"{alarm.name} ") for alarm in alarms)
+
+
+def is_within_alarm(predicate: str, alarms: Sequence[Alarm]) -> bool:
+    """Whether a predicate stands between what people do and the state of an alarm, which tell what it tells."""
+    found = (alarm for alarm in alarms if is_of_alarm(predicate, [alarm]))
+    return any(predicate != alarm.state and predicate not in alarm.actions.values() for alarm in found)

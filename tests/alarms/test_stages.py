@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -123,3 +124,11 @@ def test_reports_say_that_it_is_an_alarm(folder: Path, capfd: pytest.CaptureFixt
     report = capfd.readouterr().out
     assert "grows without end: none" in report and "pruned rules: none" in report
     assert "  alarm hot\n    its states rest on what is not so" in report
+
+
+def test_a_picture_shows_what_people_do_and_the_states(folder: Path) -> None:
+    """And nothing of what lies between."""
+    assert main(["plot", "a.tide", "f.jsonl", "--out", "p.svg"]) == 0
+    shown = set(re.findall(r"hot(?: |_)[a-z]+(?: now)?", (folder / "p.svg").read_text()))
+    actions = {f"hot {action}" for action in ("acknowledge", "shelve", "remove", "restore")}
+    assert shown == {"hot_state", *actions}
