@@ -255,7 +255,7 @@ class Reasoner:
             raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
         frontier = self._intake.frontier
         begun = [] if present is None else held.begun([alarm.name for alarm in plan.alarms], frontier, present)
-        known = held.at(frontier, frontier, parts_of(plan.alarms, plan.silent))
+        known = held.now(frontier, parts_of(plan.alarms, plan.silent))
         return open_alarms(plan.alarms, plan.timeline, known, begun)
 
     @property
