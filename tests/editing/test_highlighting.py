@@ -37,7 +37,7 @@ calendar office = mon-fri 08:00-12:00 13:00-17:00, sat 9:00-12:30, zone "Europe/
 calendar holiday = 2026-12-24 to 2026-12-26, jan 1, dec 24-jan 2, mon wed.
 calendar day(D) = each day, zone "Europe/Berlin".
 alarm hot(room: text), priority HIGH, text "{room} is hot", acknowledge, shelve at most 8 h, inhibited by office(room).
-alarm 'too hot', inhibited by 'a b', acknowledge.
+alarm 'too-hot', inhibited by 'a b', acknowledge.
 h(A) :- A = avg(V) over p(S, V) per week zone "Asia/Tokyo" by S, per(zone), B = count() over q(X) per office, each(except).
 """
 KEYWORDS = {

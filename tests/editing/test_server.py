@@ -397,8 +397,8 @@ def test_alarms(server: Client, uri: str) -> None:
         assert [item["range"]["start"]["line"] for item in found] == [line], part
     symbols = server.request("textDocument/documentSymbol", textDocument={"uri": uri})
     assert ("hot", "alarm") in [(item["name"], item["detail"]) for item in symbols]
-    edits = ask(server, "rename", uri, place(ALARMS, "hot(R)"), newName="too hot")["changes"][uri]
-    assert edited(ALARMS, edits) == re.sub(r"\bhot(_state)?(?=[(,])", lambda found: f"'too hot{found[1] or ''}'", ALARMS)
+    edits = ask(server, "rename", uri, place(ALARMS, "hot(R)"), newName="too-hot")["changes"][uri]
+    assert edited(ALARMS, edits) == re.sub(r"\bhot(_state)?(?=[(,])", lambda found: f"'too-hot{found[1] or ''}'", ALARMS)
     edits = ask(server, "rename", uri, place(ALARMS, "service(room: text)"), newName="repair")["changes"][uri]
     assert len(edits) == 2
     with pytest.raises(ServerError, match="goes by the name of the alarm `hot`"):
