@@ -50,10 +50,16 @@ class DeskRequests:
     # --- what is asked --------------------------------------------------------------------------------------------------
 
     async def alarms(self, request: Request, watch: Watch) -> Response:
-        """The open alarms, the most urgent ones first; of these, with `?state=`, `?priority=` and `?alarm=`, those so."""
+        """The open alarms, the most urgent ones first; of these, with `?state=`, `?priority=` and `?alarm=`, those so.
+
+        304 for who has seen these already, and says so by `If-None-Match`.
+        """
         desk = watch.desk
         if not desk.has_alarms:
             return _no_alarms()
+        tag = f'"{desk.tag}"'
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers={"etag": tag})
         asked = request.query_params
         items = [
             item
@@ -68,8 +74,11 @@ class DeskRequests:
                 "count": len(items),
                 "first": first,
                 "version": list(desk.version),
+                "tag": desk.tag,
+                "declared": desk.declared(),
                 "alarms": desk.objects(items[first : first + size]),
-            }
+            },
+            {"etag": tag},
         )
 
     async def history(self, request: Request, watch: Watch) -> Response:
@@ -168,5 +177,5 @@ def _no_alarms() -> Response:
     return JSONResponse({"error": "the program declares no alarms", "hint": hint}, 404)
 
 
-def _json(found: Any) -> Response:
-    return Response(msgspec.json.encode(found), media_type="application/json")
+def _json(found: Any, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(found), headers=headers, media_type="application/json")
