@@ -218,6 +218,7 @@ export class Desk {
     if (!this.isShown) return;
     for (const each of document.querySelectorAll("#desk > [data-view]")) each.hidden = each.dataset.view !== this.filter.view;
     this.banner();
+    if (this.filter.view !== "alarms") $("#chosen").hidden = true;
     if (this.filter.view === "alarms") {
       if (this.shown !== this.tag || this.tag === null) this.list();
       else this.rows.tick();
@@ -309,9 +310,10 @@ export class Desk {
   }
 
   choice(all) {
+    const ids = new Set(all.flatMap((line) => this.idsOf(line)));
+    for (const id of this.chosen) if (!ids.has(id)) this.chosen.delete(id); // nobody acts on what is not shown
     const items = [...this.chosen].map((id) => this.known.get(id));
     $("#chosen").hidden = items.length === 0;
-    const ids = new Set(all.flatMap((line) => this.idsOf(line)));
     $("#all").checked = ids.size > 0 && [...ids].every((id) => this.chosen.has(id));
     $("#all").indeterminate = !$("#all").checked && items.length > 0;
     if (!items.length) return;
@@ -393,8 +395,9 @@ export class Desk {
   }
 
   async actChosen(action) {
-    const items = [...this.chosen].map((id) => this.known.get(id));
-    await this.act(action, items);
+    await this.act(action, [...this.chosen].map((id) => this.known.get(id)));
+    for (const id of this.chosen) if (!this.acting.errors.has(id)) this.chosen.delete(id);
+    this.changed();
   }
 
   /** What a key is for: all that are selected, or the one at the cursor. */
