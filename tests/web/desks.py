@@ -43,14 +43,14 @@ class DeskPlant:
         self.url, self._running, self._now = running.url, running, now
         self.watch = running.watch
 
-    def send(self, *records: tuple[str, list[str | float], int]) -> None:
-        """Facts, at so many seconds behind the begin."""
-        self._running.send(*[(name, row, NOW + time) for name, row, time in records])
+    def send(self, *facts: Record) -> None:
+        """Facts, their times in seconds behind the begin."""
+        self._running.send_batch(Batch([(name, row, NOW + lo, NOW + hi) for name, row, lo, hi in facts]))
 
     def go_on(self, time: int) -> None:
         """So many seconds behind the begin it is now, and nothing has happened until then."""
         self._now[0] = NOW + time
-        self.send(("tick", [], time))
+        self.send(("tick", (), time, time))
 
 
 def history() -> Batch:

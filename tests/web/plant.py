@@ -50,7 +50,10 @@ class Plant:
 
     def send(self, *records: tuple[str, list[str | float], int]) -> None:
         """Facts of the source."""
-        batch = Batch([self.watch.plan.record(name, row, time) for name, row, time in records])
+        self.send_batch(Batch([self.watch.plan.record(name, row, time) for name, row, time in records]))
+
+    def send_batch(self, batch: Batch) -> None:
+        """A batch of the source."""
         trio.from_thread.run(self.source.send, batch, trio_token=self.token)
 
 

@@ -26,18 +26,14 @@ export class Acting {
     return this.user.name || kept(WHO) || "";
   }
 
-  /** Asks for what an action lacks, and does it with these alarms. `reference` is what time it is. */
-  async act(action, items, state, reference) {
-    if (!items.length) return;
+  /** Asks for what an action lacks, and does it with these alarms. `unable` is with how many more it cannot be done, and
+   *  `reference` what time it is. */
+  async act(action, items, unable, state, reference) {
     const fields = [];
     if (!this.who) fields.push(nameField());
-    let longest = null;
     if (action === "shelve") {
-      const able = items.filter((item) => item.known.longest !== null);
-      if (!able.length) return;
-      longest = Math.min(...able.map((item) => item.known.longest));
-      fields.push(...lengthFields(longest, state.unit !== null, items.length - able.length));
-      items = able;
+      const longest = Math.min(...items.map((item) => item.known.longest));
+      fields.push(...lengthFields(longest, state.unit !== null, unable));
     }
     if (action !== "acknowledge" && action !== "unshelve") fields.push(commentField(action === "comment"));
     const asked = fields.length ? await ask(t(action), told(items), fields, t(action)) : {};

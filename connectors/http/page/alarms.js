@@ -92,10 +92,12 @@ BY.urgency = (one, other) =>
   HIDDEN.has(one.state) - HIDDEN.has(other.state) || BY.priority(one, other)
   || (one.state === "acknowledged") - (other.state === "acknowledged") || BY.newest(one, other);
 
+const NAMES = new Intl.Collator(undefined, { numeric: true });
+
 const rank = (item) => PRIORITIES.indexOf(item.priority);
 
 export function sorted(items, sort) {
-  return [...items].sort((one, other) => BY[sort](one, other) || BY.urgency(one, other) || (one.id < other.id ? -1 : 1));
+  return [...items].sort((one, other) => BY[sort](one, other) || BY.urgency(one, other) || NAMES.compare(one.atom, other.atom));
 }
 
 /** The lines of the list. What is folded stands below its cause, or below the head of its group, where that is unfolded.

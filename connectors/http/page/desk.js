@@ -214,7 +214,9 @@ export class Desk {
       if (each.dataset.view === this.filter.view) each.setAttribute("aria-current", "page");
       else each.removeAttribute("aria-current");
     }
-    $("#views .count").textContent = this.count ? number(this.count) : "";
+    const { count } = this;
+    $("#views .count").textContent = count ? number(count) : "";
+    document.title = count ? `(${count}) ${this.state.program}` : this.state.program;
     if (!this.isShown) return;
     for (const each of document.querySelectorAll("#desk > [data-view]")) each.hidden = each.dataset.view !== this.filter.view;
     this.banner();
@@ -389,7 +391,7 @@ export class Desk {
 
   act(action, items) {
     const able = items.filter((item) => item !== undefined && actions(item, this.state.user.role).includes(action));
-    if (able.length) return this.acting.act(action, able, this.state, reference(this.state));
+    if (able.length) return this.acting.act(action, able, items.length - able.length, this.state, reference(this.state));
     if (!may(action, this.state.user.role)) this.say(t("needsSignIn"));
     return undefined;
   }
@@ -482,9 +484,10 @@ export class Desk {
 
   key(event) {
     if (!this.isShown || this.filter.view !== "alarms" || event.ctrlKey || event.metaKey || event.altKey) return;
-    const isSearching = event.target === $("#search");
-    if (event.target.closest("dialog, select, textarea") || (event.target.closest("input:not([type=checkbox])") && !(isSearching && event.key === "Escape"))) return;
-    const isButton = event.target.closest("button, [type=checkbox]") !== null;
+    const target = event.target.closest("dialog:not([open])") === null ? event.target : document.body; // it was closed just now
+    const isSearching = target === $("#search");
+    if (target.closest("dialog, select, textarea") || (target.closest("input:not([type=checkbox])") && !(isSearching && event.key === "Escape"))) return;
+    const isButton = target.closest("button, [type=checkbox]") !== null;
     const line = this.all?.get(this.cursor);
     const keys = {
       j: () => this.move(1), ArrowDown: () => this.move(1), k: () => this.move(-1), ArrowUp: () => this.move(-1),
