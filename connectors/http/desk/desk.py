@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -36,6 +38,17 @@ class Watched(Protocol):
     def frontier(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The open alarms as they were told last: `version` is what was known, `until` (encoded) when the first shelf ends."""
+
+    version: tuple[int, ...]
+    made: float
+    until: int
+    items: list[OpenAlarm]
+    tag: str
+
+
 class Desk:
     """Told by a watch what its engine took and told; asked by who looks. Without alarms it has nothing to do."""
 
@@ -44,6 +57,7 @@ class Desk:
         self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
         self._clock = clock
         self._acted: dict[tuple[str, Row], int] = {}
+        self._run, self._made = secrets.token_hex(4), 0
         self.actions = Actions()
         """The source of what people do."""
         self.engine: Watched | None = None
@@ -54,12 +68,12 @@ class Desk:
         self.plan = plan
         self._alarms = {alarm.name: alarm for alarm in plan.alarms}
         self._times = TimeFormatter(plan.timeline, plan.timeline.unit is not None)
-        self._list: tuple[object, float, list[OpenAlarm]] | None = None
+        self._list: _Listed | None = None
 
     @property
     def has_alarms(self) -> bool:
-        """Whether the program declares any."""
-        return bool(self._alarms)
+        """Whether the program declares any, and its plan tells of them (`tidelog.compile(…, desk=True)`)."""
+        return bool(self._alarms and self.plan.silent)
 
     # --- what happens ---------------------------------------------------------------------------------------------------
 
@@ -91,12 +105,37 @@ class Desk:
         frontier = engine.frontier
         while self._pending and self._pending[0].at <= frontier:
             self._pending.popleft()
-        version, now = (*self.version, len(self._pending)), self._clock()
-        if self._list is None or self._list[0] != version:
-            if self._list is not None and now - self._list[1] < _KEPT_SECONDS and len(self._list[2]) > _MANY:
-                return self._list[2]
-            self._list = version, now, with_pending(engine.open_alarms(present), self._pending)
-        return self._list[2]
+        version, now, known = (*self.version, len(self._pending)), self._clock(), self._list
+        if known is not None:
+            if known.version == version and frontier < known.until:
+                return known.items
+            if now - known.made < _KEPT_SECONDS and len(known.items) > _MANY:
+                return known.items
+        items = with_pending(engine.open_alarms(present), self._pending)
+        shelves = (item.shelved_until for item in items if item.shelved_until is not None)
+        until = min((end for end in shelves if end > frontier), default=POS)
+        self._made += 1
+        self._list = _Listed(version, now, until, items, f"{self._run}-{self._made}")
+        return items
+
+    def tag(self, present: int) -> str:
+        """What tells the open alarms, as they are told now, from those of all other times, and runs."""
+        self.open_alarms(present)
+        return f"{self._run}-0" if self._list is None else self._list.tag
+
+    def declared(self) -> dict[str, dict[str, Any]]:
+        """The alarms that there may be, and what may be done with them; `longest` is in seconds where there is a unit."""
+        unit, schemas = self.plan.timeline.unit or 1, self.plan.schema.alarms
+        return {
+            name: {
+                "fields": [field.name for field in alarm.declared.fields],
+                "priority": alarm.declared.priority,
+                "latched": alarm.declared.latched,
+                "longest": None if (longest := schemas[name].longest) is None else float(longest * unit),
+                "shelf": schemas[name].shelf,
+            }
+            for name, alarm in self._alarms.items()
+        }
 
     def find(self, identity: str, present: int) -> tuple[str, Row] | None:
         """The alarm, and its arguments, that an address means: one that is open, or was of late."""
@@ -109,6 +148,11 @@ class Desk:
     def get(self, identity: str, present: int) -> OpenAlarm | None:
         """The open alarm that an address means."""
         return next((item for item in self.open_alarms(present) if item.id == identity), None)
+
+    def begin(self, identity: str, present: int) -> Record | None:
+        """The begin of an open alarm's condition, as a fact to be explained; None where it has none."""
+        item = self.get(identity, present)
+        return None if item is None or item.begins is None else (item.alarm, item.args, item.begins, item.begins)
 
     def next_time(self, key: tuple[str, Row], present: int) -> Fraction:
         """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before.

@@ -1,7 +1,8 @@
 // How times and numbers are written. Times are seconds since 1970 where the program has a unit, otherwise its own numbers.
 
+import { language, locale } from "./texts.js";
+
 const YEAR_1973 = 1e8;
-const locale = document.documentElement.dataset.locale || undefined;
 
 export const isDate = (state, value) => state.unit !== null && Math.abs(value) > YEAR_1973;
 
@@ -30,8 +31,8 @@ export function duration(seconds) {
 }
 
 export function number(value) {
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  return value.toLocaleString("en", { maximumFractionDigits: 2 });
+  if (Number.isInteger(value)) return value.toLocaleString(language);
+  return value.toLocaleString(language, { maximumFractionDigits: 2 });
 }
 
 export function rate(value) {
