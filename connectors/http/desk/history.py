@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tidelog.plans.alarms.entries import Entry
+from tidelog.plans.alarms.entries import Entry, EntryKind
 from tidelog.plans.data.facts import Row
 
 logger = logging.getLogger("tidelog")
@@ -41,6 +41,8 @@ class History:
         self._fresh: list[Entry] = []
         self._storing: list[Entry] = []
         self.version = 0
+        self.counts: Counter[tuple[EntryKind, str]] = Counter()
+        """How often each kind of thing happened with each alarm, since the process began."""
         for old in () if path is None else (_old(path), path):
             self._read(old)
 
@@ -62,6 +64,7 @@ class History:
         for entry in entries:
             if self._keep(entry):
                 self._fresh.append(entry)
+                self.counts[entry.kind, entry.alarm] += 1
 
     def committing(self) -> None:
         """What was noted by now is going to be stored with the run's state."""
