@@ -17,6 +17,7 @@ from tidelog.plans.alarms.pending import with_pending
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.alarms import ACTIONS
 
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""
@@ -60,6 +61,13 @@ class Desk:
     def has_alarms(self) -> bool:
         """Whether the program declares any."""
         return bool(self._alarms)
+
+    def going_on(self, run: str, events: int) -> None:
+        """A run begins, or goes on: what people did in it counts at once, also if the stream has not come to it yet."""
+        is_same = self.history.going_on(run, events)
+        done = [entry for entry in self.history if entry.kind in ACTIONS] if is_same else []
+        self._pending = deque(sorted(done, key=lambda entry: entry.at), maxlen=MOST_PENDING)
+        self._acted = {(entry.alarm, entry.args): entry.at for entry in self._pending}
 
     # --- what happens ---------------------------------------------------------------------------------------------------
 
