@@ -27,9 +27,9 @@ to the caller (as JSON), and raises a TidelogError where the old program goes on
 `CollectorRegistry` of prometheus-client, for what else is to be measured.
 
 `Watch` knows of no clock but the machine's, opens nothing, and keeps a bounded amount of everything. An engine that stores
-calls `observer.committing()` before each commit and `observer.committed(seconds)` after it, and is told to
-`watch.attach(engine, is_durable=True)`: then `POST /ingest?wait=commit` is answered after the commit that has its facts;
-without, `wait=taken` is as far as it goes.
+calls `observer.going_on(run, events)` once it has its state, `observer.committing(events)` before each commit and
+`observer.committed(seconds)` after it, and is told to `watch.attach(engine, is_durable=True)`: then
+`POST /ingest?wait=commit` is answered after the commit that has its facts; without, `wait=taken` is as far as it goes.
 
 `HttpSettings` has the options of `[http]`, each with its meaning; it raises SpecError for what cannot be, such as an address
 beyond this machine without TLS and a token. `load_token` and `load_certificate` of `connectors/transport/credentials.py`

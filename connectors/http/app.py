@@ -84,6 +84,7 @@ class App:
             Route("/metrics", self._metrics),
             Route("/alarms", self._of_program(self._desk.alarms)),
             Route("/alarms/history", self._of_program(self._desk.history)),
+            Route("/alarms/figures", self._of_program(self._desk.figures)),
             Route("/alarms/{id}/{action}", self._of_program(self._desk.act), methods=["POST"]),
             Route("/healthz", self._health),
             Route("/ready", self._ready),

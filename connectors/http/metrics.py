@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
 from prometheus_client.core import (
@@ -19,10 +20,11 @@ from prometheus_client.registry import Collector
 
 from tidelog.connectors.http.watching.measures import Durations
 from tidelog.connectors.http.watching.sources import source_name
-from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.http.watching.watched import RunCounts
 from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.tree.alarms import ACTIONS, STATES
 from tidelog.version import VERSION
 
 MAX_PATHS = 1000
@@ -122,6 +124,9 @@ class _Families:
         self.ahead = gauge("tidelog_source_lead_facts", "Facts of a source that wait for slower ones", labels=of_source)
         self.answers = counter("tidelog_answers", "Answers that became known", labels=["program", "output"])
         self.holding = gauge("tidelog_holding", "Answers that hold now", labels=["program", "output"])
+        self.alarms = gauge("tidelog_alarms_open", "Alarms that are not normal", labels=["program", "priority", "state"])
+        self.begun = counter("tidelog_alarms_begun", "Alarms that began", labels=["program", "alarm"])
+        self.actions = counter("tidelog_alarm_actions", "What people did with alarms", labels=["program", "action"])
         self.violations = counter("tidelog_violations", "Constraints that began to be violated", labels=own)
         self.queue = gauge("tidelog_queue_length", "What waits for the engine, or for a sink", labels=["program", "queue"])
         self.lost = counter("tidelog_sink_lost_answers", "Answers that a sink may have lost", labels=["program", "sink"])
@@ -163,6 +168,8 @@ class _Families:
             for reason, count in heard.dead.items():
                 self.dead.add_metric([name, source, reason], count)
         self._read_silence(watch)
+        if watch.desk.has_alarms:
+            self._read_desk(watch)
         if watch.engine is not None:
             self._read_run(watch, watch.engine.statistics())
             for end, is_connected in watch.engine.connected():
@@ -177,6 +184,20 @@ class _Families:
     def _read_silence(self, watch: Watch) -> None:
         for source, silence in watch.sources.silences():
             self.silence.add_metric([watch.name, source], silence)
+
+    def _read_desk(self, watch: Watch) -> None:
+        name, desk = watch.name, watch.desk
+        found: Counter[tuple[str, str]] = Counter((item.priority, item.state) for item in desk.open_alarms(moment_of(watch)))
+        for priority, state in product(dict.fromkeys(alarm.declared.priority for alarm in watch.plan.alarms), STATES):
+            self.alarms.add_metric([name, priority, state], found[priority, state])
+        done = dict.fromkeys(ACTIONS, 0)
+        for (kind, alarm), count in desk.history.counts.items():
+            if kind == "began":
+                self.begun.add_metric([name, alarm], count)
+            elif kind in done:
+                done[kind] += count
+        for action, count in done.items():
+            self.actions.add_metric([name, action], count)
 
     def _read_run(self, watch: Watch, counts: RunCounts) -> None:
         name = watch.name

@@ -123,12 +123,13 @@ class Ledger:
 
     async def begin(self) -> None:
         """Go on from the last commit, if there is one; SpecError or SnapshotError where it is that of another run."""
-        self._turn, self._holding = anyio.Lock(), anyio.Lock()
-        self._work, self._hurry = anyio.Event(), anyio.Event()
+        self._turn, self._holding, self._work, self._hurry = anyio.Lock(), anyio.Lock(), anyio.Event(), anyio.Event()
         self._owed.begin()
         stored = await self._in_thread(self._store.head)
         if stored is not None:
             await self._go_on(unpack_head(stored, self._store.name))
+        if self._observer is not None:
+            self._observer.going_on(self._owed.run, self._head.events)
         await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks))
         if self._has_changed:  # the program has: what it goes on with is stored before anything else
             await self.commit()
@@ -358,7 +359,7 @@ class Ledger:
             self._is_broken = self.is_storing = True  # unless it succeeds
             began = anyio.current_time()
             if self._observer is not None:
-                self._observer.committing()
+                self._observer.committing(self._head.events + len(self._events))
             try:
                 await self._store_all(sinks, takes_snapshot)
             finally:

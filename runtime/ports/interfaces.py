@@ -468,8 +468,15 @@ class Observer(Protocol):
         """These answers became known, and go to the sinks now."""
         ...
 
-    def committing(self) -> None:
-        """All that was taken so far is going to be stored. An engine that stores nothing never says so."""
+    def going_on(self, run: str, events: int) -> None:
+        """A run begins, or goes on with so many events that are stored; of its name there is no other.
+
+        An engine that stores nothing never says so, nor what is said of commits.
+        """
+        ...
+
+    def committing(self, events: int) -> None:
+        """All that was taken so far is going to be stored; then so many events are."""
         ...
 
     def committed(self, seconds: float) -> None:

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -68,15 +69,16 @@ async def serving(
     verify: ssl.SSLContext | bool = False,
     is_durable: bool = False,
     iso: bool = False,
+    history: Path | None = None,
     **options: Any,
 ) -> AsyncIterator[Serving]:
     """A run that takes what is posted, its server on a free port, and a client."""
-    plan = tidelog.compile(text)
+    plan = tidelog.compile(text, desk=True)
     sink = MemorySink()
-    watch = Watch(plan, name="plant", kept_answers=kept, iso=iso)
+    watch = Watch(plan, name="plant", kept_answers=kept, iso=iso, history=history)
     engine = tidelog.Engine(
         plan,
-        [*sources, watch.ingest],
+        [*sources, watch.ingest, *([watch.desk.actions] if plan.alarms else [])],
         [sink, *sinks],
         observer=watch,
         remember=remember,

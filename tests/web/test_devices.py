@@ -123,7 +123,7 @@ async def test_a_device_waits_for_the_commit() -> None:
             tasks.start_soon(wait)
             await until(lambda: len(run.watch._tickets) == 2)
             assert not answers
-            run.watch.committing()
+            run.watch.committing(0)
             run.watch.committed(0.0)
         assert answers[0].json() == {"accepted": 1, "rejected": 0, "reached": "commit"}
 

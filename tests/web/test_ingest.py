@@ -131,7 +131,7 @@ async def test_a_post_that_asks_for_it_is_answered_after_the_commit() -> None:
         tasks.start_soon(post)
         await until(lambda: run.engine.statistics().intake.accepted == 1)
         assert answers == []
-        run.watch.committing()
+        run.watch.committing(0)
         run.watch.committed(0.01)
         await until(lambda: answers == ["commit"])
 
@@ -144,13 +144,13 @@ async def test_what_is_posted_while_a_commit_is_written_waits_for_the_next() -> 
         async def post() -> None:
             answers.append((await run.post(fact("a", 90, 1), wait="commit")).json()["reached"])
 
-        run.watch.committing()
+        run.watch.committing(0)
         tasks.start_soon(post)
         await until(lambda: len(run.watch._tickets) == 1)
         run.watch.committed(0.01)
         assert len(run.watch._tickets) == 1
         assert not run.watch._tickets[0].stored.is_set()
-        run.watch.committing()
+        run.watch.committing(0)
         run.watch.committed(0.01)
         await until(lambda: answers == ["commit"])
 

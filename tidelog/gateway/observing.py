@@ -25,9 +25,13 @@ class Observers:
         for observer in self._observers:
             observer.told(answers)
 
-    def committing(self) -> None:
+    def going_on(self, run: str, events: int) -> None:
         for observer in self._observers:
-            observer.committing()
+            observer.going_on(run, events)
+
+    def committing(self, events: int) -> None:
+        for observer in self._observers:
+            observer.committing(events)
 
     def committed(self, seconds: float) -> None:
         for observer in self._observers:
@@ -63,7 +67,10 @@ class TapObserver:
                 chosen = [answer for answer in map(choice, answers) if answer is not None]
                 self._taps.pass_on(name, chosen, self._encoder.encode)
 
-    def committing(self) -> None:
+    def going_on(self, run: str, events: int) -> None:
+        """Nothing passes here."""
+
+    def committing(self, events: int) -> None:
         """Nothing passes here."""
 
     def committed(self, seconds: float) -> None:

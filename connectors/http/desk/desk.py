@@ -13,12 +13,13 @@ from typing import Any, Final, Protocol
 from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
 from tidelog.connectors.http.desk.actions import Actions
 from tidelog.connectors.http.desk.history import History
-from tidelog.plans.alarms.desk import Deed, OpenAlarm, alarm_id, alarm_text
+from tidelog.plans.alarms.desk import Deed, Key, OpenAlarm, alarm_id, alarm_text
 from tidelog.plans.alarms.entries import Entry, action_entries, change_entries
 from tidelog.plans.alarms.pending import with_pending
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.alarms import ACTIONS
 
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""
@@ -56,7 +57,7 @@ class Desk:
         self.history = History(history)
         self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
         self._clock = clock
-        self._acted: dict[tuple[str, Row], int] = {}
+        self._acted: dict[Key, int] = {}
         self._run, self._made = secrets.token_hex(4), 0
         self.actions = Actions()
         """The source of what people do."""
@@ -74,6 +75,13 @@ class Desk:
     def has_alarms(self) -> bool:
         """Whether the program declares any, and its plan tells of them (`tidelog.compile(…, desk=True)`)."""
         return bool(self._alarms and self.plan.silent)
+
+    def going_on(self, run: str, events: int) -> None:
+        """A run begins, or goes on: what people did in it counts at once, also if the stream has not come to it yet."""
+        is_same = self.history.going_on(run, events)
+        done = [entry for entry in self.history if entry.kind in ACTIONS] if is_same else []
+        self._pending = deque(sorted(done, key=lambda entry: entry.at), maxlen=MOST_PENDING)
+        self._acted = {(entry.alarm, entry.args): entry.at for entry in self._pending}
 
     # --- what happens ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +145,7 @@ class Desk:
             for name, alarm in self._alarms.items()
         }
 
-    def find(self, identity: str, present: int) -> tuple[str, Row] | None:
+    def find(self, identity: str, present: int) -> Key | None:
         """The alarm, and its arguments, that an address means: one that is open, or was of late."""
         item = self.get(identity, present)
         if item is not None:
@@ -154,7 +162,7 @@ class Desk:
         item = self.get(identity, present)
         return None if item is None or item.begins is None else (item.alarm, item.args, item.begins, item.begins)
 
-    def next_time(self, key: tuple[str, Row], present: int) -> Fraction:
+    def next_time(self, key: Key, present: int) -> Fraction:
         """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before.
 
         What is done at one time has no order; people's clicks have.
@@ -167,6 +175,11 @@ class Desk:
         while len(self._acted) > MOST_PENDING:
             del self._acted[next(iter(self._acted))]
         return self.plan.timeline.decode_point(point)
+
+    def named(self, key: Key) -> dict[str, Any]:
+        """What tells an alarm from all others, for machines and for people."""
+        alarm, args = key
+        return {"id": alarm_id(alarm, args), "alarm": alarm, "args": list(args), "text": self._text(alarm, args)}
 
     def objects(self, items: Sequence[OpenAlarm]) -> list[dict[str, Any]]:
         """Open alarms as `GET /alarms` tells of them."""
@@ -181,12 +194,12 @@ class Desk:
             "text": item.text,
             "priority": item.priority,
             "state": item.state,
-            "begins": self._time(item.begins),
-            "ends": self._time(item.ends),
+            "begins": self.time(item.begins),
+            "ends": self.time(item.ends),
             "acknowledged": [self._deed(deed) for deed in item.acknowledged],
             "comments": [self._comment(entry) for entry in self._comments(item)],
             "shelved": [self._deed(deed) for deed in item.shelved],
-            "shelved_until": self._time(item.shelved_until),
+            "shelved_until": self.time(item.shelved_until),
             "removed": [self._deed(deed) for deed in item.removed],
             "suppressed": item.is_suppressed,
             "cause": item.cause,
@@ -196,19 +209,16 @@ class Desk:
     def entry_object(self, entry: Entry) -> dict[str, Any]:
         """An entry of the history as `GET /alarms/history` tells of it."""
         found: dict[str, Any] = {
-            "time": self._time(entry.at),
+            "time": self.time(entry.at),
             "what": entry.kind,
-            "id": self.entry_id(entry),
-            "alarm": entry.alarm,
-            "args": list(entry.args),
-            "text": self._text(entry.alarm, entry.args),
+            **self.named((entry.alarm, entry.args)),
         }
         if entry.kind not in ("began", "ended", "corrected"):
             found |= {"who": entry.who, "comment": entry.comment, "via": entry.via}
         if entry.began is not None:
-            found["began"] = self._time(entry.began)
+            found["began"] = self.time(entry.began)
         if entry.until is not None:
-            found["until"] = self._time(entry.until)
+            found["until"] = self.time(entry.until)
         return found
 
     @staticmethod
@@ -231,9 +241,10 @@ class Desk:
         return self._deed(Deed(entry.who, entry.comment, entry.via, entry.at)) | {"what": entry.kind}
 
     def _deed(self, deed: Deed) -> dict[str, Any]:
-        return {"who": deed.who, "comment": deed.comment, "via": deed.via, "time": self._time(deed.at)}
+        return {"who": deed.who, "comment": deed.comment, "via": deed.via, "time": self.time(deed.at)}
 
-    def _time(self, point: int | None) -> Any:
+    def time(self, point: int | None) -> Any:
+        """A time as it is told; None where there is none."""
         if point is None or not NEG < point < POS:
             return None
         return number_or_text(self._times.point(point))

@@ -1,22 +1,25 @@
 """What became of alarms: each begin, each end, and all that people did, the last ones; in a file where a run is durable.
 
-The file has a line of JSON an entry. It is written when a commit is done, before those are answered who wait for it, so what
-was answered is in there. A line that was cut short by a power cut is left out. Behind a size the file is renamed, and the
-renamed one goes with the next time.
+The file has a line of JSON an entry, and one behind all those that one commit stores, with how many events are stored then.
+It is written before that commit: so what is answered is in there. What a killed run had written, and did not come to store,
+is cut off by the run that goes on: it happens again, or did not happen. Beyond a size the file is renamed, and the renamed
+one goes with the next time.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tidelog.plans.alarms.entries import Entry
+from tidelog.connectors.store.syncing import sync_name
+from tidelog.plans.alarms.entries import Entry, EntryKind
 from tidelog.plans.data.facts import Row
 
 logger = logging.getLogger("tidelog")
@@ -26,23 +29,41 @@ MOST_ENTRIES: Final = 20_000
 MOST_BYTES: Final = 16 << 20
 """How large the file may grow; there are two of them at the most."""
 
+
+class Mark(msgspec.Struct, frozen=True):
+    """What was written up to here is stored with the so many first events of a run."""
+
+    run: str
+    events: int
+
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Entry).decode
+_decode_mark = msgspec.json.Decoder(Mark).decode
+_MARK: Final = b'{"run":'
+"""How the line of a mark begins."""
 
 
 class History:
     """The last entries, the oldest first. With a `path`, they outlast the process."""
 
     def __init__(self, path: Path | None = None, *, most: int = MOST_ENTRIES, size: int = MOST_BYTES) -> None:
-        self._path, self._size = path, size
+        self._path, self._size, self._most = path, size, most
         self._entries: deque[Entry] = deque(maxlen=most)
         self._keys: set[tuple[object, ...]] = set()
         self._comments: dict[tuple[str, Row], list[Entry]] = {}
         self._fresh: list[Entry] = []
-        self._storing: list[Entry] = []
+        self._last: tuple[int, list[Entry], Mark] | None = None
+        """What was written last, and where it begins: perhaps the run has not come to store it."""
+        self._run = ""
         self.version = 0
-        for old in () if path is None else (_old(path), path):
-            self._read(old)
+        self.counts: Counter[tuple[EntryKind, str]] = Counter()
+        """How often each kind of thing happened with each alarm, since the process began."""
+        if path is not None:
+            self._take(_batches(_old(path)))
+            batches = [*_batches(path)]
+            self._take(batches[:-1])
+            self._last = batches[-1] if batches else None
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
@@ -61,42 +82,67 @@ class History:
         """Note entries, but for those that are there already: what is told again after a restart is no other."""
         for entry in entries:
             if self._keep(entry):
-                self._fresh.append(entry)
+                self.counts[entry.kind, entry.alarm] += 1
+                if self._path is not None:
+                    self._fresh.append(entry)
 
-    def committing(self) -> None:
-        """What was noted by now is going to be stored with the run's state."""
-        self._storing += self._fresh
-        self._fresh = []
-
-    def committed(self) -> None:
-        """It is stored: it goes to the file."""
-        entries, self._storing = self._storing, []
-        if self._path is None or not entries:
-            return
+    def going_on(self, run: str, events: int) -> bool:
+        """A run begins, or goes on with so many events stored; returns whether it is the one that wrote here last."""
+        for entry in self._fresh:  # of a run that failed: it happens again
+            self._lose(entry)
+        self._fresh, self._run = [], run
+        if self._path is None:
+            return False
+        begin, entries, mark = self._last or (0, [], Mark("", 0))
+        is_stored = self._last is not None and (mark.run != run or mark.events <= events)
+        for entry in entries:
+            (self._keep if is_stored else self._lose)(entry)
         try:
-            self._write(self._path, entries)
-        except OSError as error:  # alarms are worth more than their history
+            _cut(self._path, begin, keeps_batch=is_stored)
+        except OSError as error:
             logger.warning("%s: the history of alarms cannot be written: %s", self._path, error.strerror)
+        return mark.run == run
 
-    def _write(self, path: Path, entries: list[Entry]) -> None:
-        with path.open("ab") as file:
-            file.write(b"".join(_encode(entry) + b"\n" for entry in entries))
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
-        if size > self._size:
-            path.replace(_old(path))
+    def committing(self, events: int) -> None:
+        """What was noted by now is going to be stored with so many events: before that, it goes to the file.
 
-    def _read(self, path: Path) -> None:
-        try:
-            lines = path.read_bytes().splitlines()
-        except FileNotFoundError:
+        Where that fails, it waits for the next time: alarms are worth more than their history.
+        """
+        if self._path is None or not self._fresh:
             return
-        for line in lines:
+        mark = Mark(self._run, events)
+        try:
+            begin = self._write(self._path, b"".join(_encode(each) + b"\n" for each in (*self._fresh, mark)))
+        except OSError as error:
+            logger.warning("%s: the history of alarms cannot be written: %s", self._path, error.strerror)
+            del self._fresh[: -self._most]
+        else:
+            self._last, self._fresh = (begin, self._fresh, mark), []
+
+    def _write(self, path: Path, lines: bytes) -> int:
+        """Write lines for certain; returns where they begin."""
+        if path.exists() and path.stat().st_size > self._size:
+            path.replace(_old(path))
+        is_new = not path.exists()
+        with path.open("ab", buffering=0) as file:
+            begin = file.tell()
             try:
-                self._keep(_decode(line))
-            except msgspec.MsgspecError:  # cut short by a power cut
-                logger.warning("%s: a line of the history of alarms cannot be read", path)
+                rest = memoryview(lines)
+                while rest:
+                    rest = rest[file.write(rest) :]
+                os.fsync(file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(begin)
+                raise
+        if is_new:
+            sync_name(path)
+        return begin
+
+    def _take(self, batches: Iterable[tuple[int, list[Entry], Mark]]) -> None:
+        for _, entries, _ in batches:
+            for entry in entries:
+                self._keep(entry)
 
     def _keep(self, entry: Entry) -> bool:
         key = entry.key
@@ -111,6 +157,13 @@ class History:
         self.version += 1
         return True
 
+    def _lose(self, entry: Entry) -> None:
+        """Leave out an entry that is there."""
+        with suppress(ValueError):  # there have been so many since
+            self._entries.remove(entry)
+            self._forget(entry)
+            self.version += 1
+
     def _forget(self, entry: Entry) -> None:
         self._keys.discard(entry.key)
         if entry.comment:
@@ -118,6 +171,37 @@ class History:
             said.remove(entry)
             if not said:
                 del self._comments[entry.alarm, entry.args]
+
+
+def _batches(path: Path) -> Iterator[tuple[int, list[Entry], Mark]]:
+    """What a file has, by commits, each with where it begins; what was cut short by a power cut is none."""
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    begin = at = 0
+    entries: list[Entry] = []
+    for line in lines:
+        at += len(line)
+        try:
+            if line.startswith(_MARK):
+                yield begin, entries, _decode_mark(line)
+                begin, entries = at, []
+            else:
+                entries.append(_decode(line))
+        except msgspec.MsgspecError:
+            logger.warning("%s: a line of the history of alarms cannot be read", path)
+
+
+def _cut(path: Path, begin: int, *, keeps_batch: bool) -> None:
+    """Cut off what is not stored: from a place on, or behind the batch that begins there."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        file.seek(begin)
+        while keeps_batch and (line := file.readline()) and not line.startswith(_MARK):
+            pass
+        file.truncate(file.tell())
 
 
 def _old(path: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any, Final
 
 import anyio
@@ -10,12 +11,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from tidelog.connectors.http.desk.figures import FiguresOf
 from tidelog.connectors.http.requests.access import Access
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watching.ingest import Posted, Ticket
 from tidelog.connectors.http.watching.state import moment_of
 from tidelog.connectors.http.watching.watch import Watch
+from tidelog.plans.alarms.figures import DAY, Window, length_of_second
 from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
@@ -94,6 +97,20 @@ class DeskRequests:
             {"count": len(found), "first": first, "entries": [desk.entry_object(e) for e in found[first : first + size]]}
         )
 
+    async def figures(self, request: Request, watch: Watch) -> Response:
+        """Key figures of the last day, or `?last=7 d`, before `?until=`, or from `?since=` on, for so many `?operators=`."""
+        desk, asked = watch.desk, request.query_params
+        if not desk.has_alarms:
+            return _no_alarms()
+        operators = _number(asked, "operators", 1)
+        try:
+            window = _window(asked, watch)
+        except DataError as error:
+            return JSONResponse({"error": error.reason}, 400)
+        if not operators or window.since >= window.until:
+            return JSONResponse({"error": "the figures need an operator at least, and `since` before `until`"}, 400)
+        return _json(FiguresOf(desk, window, operators).object())
+
     # --- what is done ---------------------------------------------------------------------------------------------------
 
     async def act(self, request: Request, watch: Watch) -> Response:
@@ -150,16 +167,27 @@ class DeskRequests:
         return _json({"done": name, "alarm": None if now is None else desk.object(now)})
 
 
+def _window(asked: Mapping[str, str], watch: Watch) -> Window:
+    """The stretch of time that is asked for; DataError for what is no time."""
+    timeline = watch.plan.timeline
+    times, second = TimeReader(timeline), length_of_second(timeline)
+    until = times.read_point(asked["until"]) if "until" in asked else moment_of(watch) + 1
+    if "since" in asked:
+        return Window(times.read_point(asked["since"]), until, second)
+    return Window(until - (times.duration(asked["last"]) if "last" in asked else ceil(DAY * second)), until, second)
+
+
 def _is_asked(wanted: list[str], value: str) -> bool:
     return not wanted or value in wanted
 
 
 def _page(asked: Mapping[str, str]) -> tuple[int, int]:
-    def number(name: str, usual: int) -> int:
-        text = asked.get(name, "")
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else usual
+    return _number(asked, "first", 0), max(1, min(MOST_AT_ONCE, _number(asked, "size", AT_ONCE)))
 
-    return number("first", 0), max(1, min(MOST_AT_ONCE, number("size", AT_ONCE)))
+
+def _number(asked: Mapping[str, str], name: str, usual: int) -> int:
+    text = asked.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else usual
 
 
 def _no_alarms() -> Response:

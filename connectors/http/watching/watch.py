@@ -129,16 +129,19 @@ class Watch:
         self.desk.told(answers)
         self.feed.wake()
 
-    def committing(self) -> None:
+    def going_on(self, run: str, events: int) -> None:
+        """A run begins, or goes on with so many events stored."""
+        self.desk.going_on(run, events)
+
+    def committing(self, events: int) -> None:
         """What was taken by now is going to be stored; what is taken meanwhile is not."""
         self._storing = [*self._tickets]
         self._tickets.clear()
-        self.desk.history.committing()
+        self.desk.history.committing(events)
 
     def committed(self, seconds: float) -> None:
         """What was taken before is stored: whoever posted it is told."""
         self.commits.observe(seconds)
-        self.desk.history.committed()
         for ticket in self._storing:
             ticket.stored.set()
         self._storing = []

@@ -150,7 +150,10 @@ class Counting:
     def told(self, answers: Sequence[AnyAnswer]) -> None:
         pass
 
-    def committing(self) -> None:
+    def going_on(self, run: str, events: int) -> None:
+        pass
+
+    def committing(self, events: int) -> None:
         self._storing = self._taken
 
     def committed(self, seconds: float) -> None:
