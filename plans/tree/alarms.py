@@ -226,15 +226,21 @@ class Alarm:
 
 def alarms_of(program: Program) -> tuple[Alarm, ...]:
     """The alarms that a program declares, each once."""
-    declared = [item for item in program.statements if isinstance(item, AlarmDeclaration)]
-    return tuple(map(Alarm, {item.predicate: item for item in reversed(declared)}.values()))[::-1]
+    return _alarms(program.statements)
 
 
 def with_alarms(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """The statements, and what alarms stand for."""
-    declared = {item.predicate: item for item in reversed(statements) if isinstance(item, AlarmDeclaration)}
     is_strict = any(isinstance(item, Input) for item in statements)
-    return (*statements, *(made for item in declared.values() for made in Alarm(item).statements(is_strict=is_strict)))
+    return (*statements, *(made for alarm in _alarms(statements) for made in alarm.statements(is_strict=is_strict)))
+
+
+def _alarms(statements: Sequence[Statement]) -> tuple[Alarm, ...]:
+    first: dict[str, AlarmDeclaration] = {}
+    for item in statements:
+        if isinstance(item, AlarmDeclaration):
+            first.setdefault(item.predicate, item)
+    return tuple(map(Alarm, first.values()))
 
 
 def with_states(program: Program) -> Program:
