@@ -143,7 +143,7 @@ function alarmRow(told) {
       : element("span", { class: "below" }, told.below)),
     cell("fold", unfold),
     cell("state", element("span", { class: "mark", "aria-hidden": "true" }, MARKS[told.state]), ` ${told.stateText}`),
-    cell("age"),
+    element("span", { class: "age", role: "gridcell", title: told.since }),
     cell("does",
       told.canAcknowledge ? element("button", { type: "button", class: "first", "data-do": "acknowledge", "aria-label": t("acknowledgeOf", { text: told.text }) }, t("acknowledgeShort")) : "",
       element("button", { type: "button", "data-do": "open", "aria-label": t("moreOf", { text: told.text }), "aria-haspopup": "dialog" }, "…")));
