@@ -1,10 +1,10 @@
-"""The page with many open alarms in Chromium: what its scripts take of a second. Needs Chromium (`.ci/chromium`), and playwright.
+"""The page with many open alarms in Chromium: what its scripts take of a second. Needs Chromium (`.ci/chromium`).
 
     python -m benchmarks.desk [--count 1000] [--seconds 10]
 
-A server runs in this process; alarms begin before the page is there. Then the page is left alone (idle), sees alarms come and
-go (live: ten a second), and is scrolled. What scripts take is what the profiler of V8 finds in them, garbage collection beside
-it; styles, layouts, and all tasks together are counted by the browser (`Performance.getMetrics`).
+A server runs in this process; alarms begin before the page is there. Then the page is left alone (idle), sees alarms come
+and go (live: ten a second), and is scrolled. What scripts take is what the profiler of V8 finds in them, and the collection
+of garbage beside it; styles, layouts, and all tasks together are counted by the browser (`Performance.getMetrics`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class Served:
         watch, self._source = Watch(plan), PushSource(capacity=100)
         engine = tidelog.Engine(plan, [self._source, watch.desk.actions], [], emit="changes", observer=watch, remember=1000)
         watch.attach(engine)
-        async with HttpServer([watch], HttpSettings(TcpAddress("127.0.0.1", 0))) as server, anyio.create_task_group() as tasks:
+        async with (
+            HttpServer([watch], HttpSettings(TcpAddress("127.0.0.1", 0))) as server,
+            anyio.create_task_group() as tasks,
+        ):
             tasks.start_soon(engine.run)
             self._token = trio.lowlevel.current_trio_token()
             self.url, watch.is_ready = server.url, True

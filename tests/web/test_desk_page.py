@@ -182,7 +182,11 @@ def test_an_action_is_shown_at_once_and_corrected_by_its_answer(browser: Browser
     """While it is on its way the line says so; where the server refuses it, the line says why, and is as it was."""
     page = open_desk(browser, running.url, who="Anna")
     held: list[Route] = []
-    page.route("**/alarms/*/acknowledge*", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/alarms/*/acknowledge*", hold)
     line(page, "Room north").get_by_role("button", name="Acknowledge").click()
     expect(line(page, "Room north")).to_contain_text("acknowledged by Anna")
     expect(line(page, "Room north")).to_have_attribute("aria-busy", "true")
@@ -370,7 +374,7 @@ def test_sound_and_notices_tell_of_new_alarms_alone(browser: Browser, running: D
 
 
 def test_the_desk_speaks_german(browser: Browser, running: DeskPlant) -> None:
-    """By the browser's language, or by a button, which it remembers; every text of the one language is there in the other."""
+    """By the browser's language, or by a button, which it remembers; each text of one language is there in the other."""
     page = open_desk(browser, running.url, locale="de-DE")
     expect(line(page, "Pump P1")).to_contain_text("unquittiert")
     line(page, "Pump P1").get_by_role("button", name="Quittieren").click()
@@ -389,7 +393,8 @@ def test_the_desk_speaks_german(browser: Browser, running: DeskPlant) -> None:
         const places = (text) => JSON.stringify((text.match(/\\{\\w+\\}/g) ?? []).sort());
         return [...names.filter((name) => !(name in TEXTS.de) || places(TEXTS.en[name]) !== places(TEXTS.de[name])),
                 ...Object.keys(TEXTS.de).filter((name) => !(name in TEXTS.en)),
-                ...[...document.querySelectorAll("[data-text]:not([data-key])")].map((each) => each.dataset.text).filter((name) => !(name in TEXTS.en))]; }"""
+                ...[...document.querySelectorAll("[data-text]:not([data-key])")].map((each) => each.dataset.text)
+                     .filter((name) => !(name in TEXTS.en))]; }"""
     )
     assert lacking == []
     assert page.complaints == []  # type: ignore[attr-defined]
