@@ -126,7 +126,7 @@ function groupRow(told) {
     cell("priority", badge(told.priority)),
     cell("what", element("button", { type: "button", class: "unfold", "data-do": "fold", "aria-expanded": String(told.isOpen), "aria-label": label },
       `${told.isOpen ? "▾" : "▸"} ${told.name || "–"}`)),
-    cell("count", `${told.open} / ${told.count}`));
+    cell("count", t("groupCount", { open: told.open, count: told.count })));
 }
 
 function alarmRow(told) {
