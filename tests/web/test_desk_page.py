@@ -467,6 +467,27 @@ def test_a_thousand_alarms_have_few_elements(browser: Browser, running: DeskPlan
     assert page.complaints == []  # type: ignore[attr-defined]
 
 
+def test_figures_are_shown_whichever_there_are(browser: Browser, running: DeskPlant) -> None:
+    """Numbers by their names, times and lengths as people write them, lists as tables; one without a text by its name."""
+    page = open_desk(browser, running.url, locale="de-DE")
+    told = {
+        "since": "2026-01-05T11:00:00Z",
+        "per_10_minutes": {"average": 1.5, "flooded_share": 0.25},
+        "most_frequent": [{"id": "a", "alarm": "hot", "args": ["x"], "text": "X ist heiß", "alarms": 1234, "share": 0.5}],
+        "floods": [],
+        "of_tomorrow": 7,
+        "acknowledged": {"median_seconds": 90, "p90_seconds": None},
+    }
+    page.route("**/alarms/figures*", lambda route: route.fulfill(json=told))
+    page.locator("#views [data-view=figures]").click()
+    expect(page.locator("#alarm-figures > dl > dt")).to_have_text(
+        ["von", "in 10 Minuten", "häufigste", "Fluten", "of tomorrow", "bis zur Quittierung"]
+    )
+    expect(page.locator("#alarm-figures table td")).to_have_text(["X ist heiß", "1.234", "50 %"])
+    expect(page.locator("#alarm-figures")).to_contain_text("90 s")
+    expect(page.locator("#alarm-figures")).to_contain_text("11:00:00")
+
+
 def test_without_alarms_the_page_is_as_it_was(browser: Browser) -> None:
     """No desk, no views, and no request for alarms."""
     with plant() as without:
