@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tidelog.connectors.http.settings import UserSettings
+from waiting import eventually
 from web.desks import HOUR, MILLISECONDS, DeskPlant, desk, open_desk
 from web.plant import Plant, plant
 
@@ -362,14 +363,14 @@ def test_sound_and_notices_tell_of_new_alarms_alone(browser: Browser, running: D
     expect(page.get_by_role("button", name="Notices")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Sound").click()
     expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_function("told.length > 0")
+    eventually(lambda: page.evaluate("told.length > 0"))
     page.evaluate("told.length = 0")
     line(page, "Room north").get_by_role("button", name="Acknowledge").click()
     expect(line(page, "Room north")).to_contain_text("acknowledged by Anna")
     running.send(("temp", ("cellar", -1.5), 30, HOUR))
     running.go_on(31)
     expect(line(page, "Room cellar")).to_have_count(1)
-    page.wait_for_function("told.length > 1")
+    eventually(lambda: page.evaluate("told.length > 1"))
     assert sorted(page.evaluate("told")) == ["Room cellar is drafty", "tone"]
 
 

@@ -46,8 +46,7 @@ export class Desk {
     this.chosen = new Set();
     this.cursor = null;
     this.isAsking = false;
-    this.bell?.close();
-    this.bell = null;
+    this.deafen();
     this.notices.reset();
   }
 
@@ -68,7 +67,10 @@ export class Desk {
 
   take(state) {
     this.state = state;
-    if (state.alarms === null) return;
+    if (state.alarms === null) {
+      this.deafen();
+      return;
+    }
     this.acting.user = state.user;
     this.acting.program = state.program;
     if (state.alarms !== this.tag) this.ask();
@@ -92,11 +94,13 @@ export class Desk {
     };
   }
 
+  deafen() {
+    this.bell?.close();
+    this.bell = null;
+  }
+
   seen() {
-    if (document.hidden && !this.isWanted) {
-      this.bell?.close();
-      this.bell = null;
-    }
+    if (document.hidden && !this.isWanted) this.deafen();
   }
 
   async ask() {
@@ -134,6 +138,7 @@ export class Desk {
 
   put(told) {
     const before = this.raw;
+    if (Object.keys(this.declared).join() !== Object.keys(told.declared).join()) this.deafen(); // it rings for other names now
     this.declared = told.declared;
     this.raw = new Map(told.alarms.map((alarm) => [alarm.id, read(alarm, told.declared)]));
     this.tag = told.tag;
