@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tidelog.connectors.http.settings import UserSettings
+from waiting import eventually
 from web.desks import HOUR, MILLISECONDS, DeskPlant, desk, open_desk
 from web.plant import Plant, plant
 
@@ -182,7 +183,11 @@ def test_an_action_is_shown_at_once_and_corrected_by_its_answer(browser: Browser
     """While it is on its way the line says so; where the server refuses it, the line says why, and is as it was."""
     page = open_desk(browser, running.url, who="Anna")
     held: list[Route] = []
-    page.route("**/alarms/*/acknowledge*", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/alarms/*/acknowledge*", hold)
     line(page, "Room north").get_by_role("button", name="Acknowledge").click()
     expect(line(page, "Room north")).to_contain_text("acknowledged by Anna")
     expect(line(page, "Room north")).to_have_attribute("aria-busy", "true")
@@ -358,19 +363,19 @@ def test_sound_and_notices_tell_of_new_alarms_alone(browser: Browser, running: D
     expect(page.get_by_role("button", name="Notices")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Sound").click()
     expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_function("told.length > 0")
+    eventually(lambda: page.evaluate("told.length > 0"))
     page.evaluate("told.length = 0")
     line(page, "Room north").get_by_role("button", name="Acknowledge").click()
     expect(line(page, "Room north")).to_contain_text("acknowledged by Anna")
     running.send(("temp", ("cellar", -1.5), 30, HOUR))
     running.go_on(31)
     expect(line(page, "Room cellar")).to_have_count(1)
-    page.wait_for_function("told.length > 1")
+    eventually(lambda: page.evaluate("told.length > 1"))
     assert sorted(page.evaluate("told")) == ["Room cellar is drafty", "tone"]
 
 
 def test_the_desk_speaks_german(browser: Browser, running: DeskPlant) -> None:
-    """By the browser's language, or by a button, which it remembers; every text of the one language is there in the other."""
+    """By the browser's language, or by a button, which it remembers; each text of one language is there in the other."""
     page = open_desk(browser, running.url, locale="de-DE")
     expect(line(page, "Pump P1")).to_contain_text("unquittiert")
     line(page, "Pump P1").get_by_role("button", name="Quittieren").click()
@@ -389,7 +394,8 @@ def test_the_desk_speaks_german(browser: Browser, running: DeskPlant) -> None:
         const places = (text) => JSON.stringify((text.match(/\\{\\w+\\}/g) ?? []).sort());
         return [...names.filter((name) => !(name in TEXTS.de) || places(TEXTS.en[name]) !== places(TEXTS.de[name])),
                 ...Object.keys(TEXTS.de).filter((name) => !(name in TEXTS.en)),
-                ...[...document.querySelectorAll("[data-text]:not([data-key])")].map((each) => each.dataset.text).filter((name) => !(name in TEXTS.en))]; }"""
+                ...[...document.querySelectorAll("[data-text]:not([data-key])")].map((each) => each.dataset.text)
+                     .filter((name) => !(name in TEXTS.en))]; }"""
     )
     assert lacking == []
     assert page.complaints == []  # type: ignore[attr-defined]
@@ -460,6 +466,27 @@ def test_a_thousand_alarms_have_few_elements(browser: Browser, running: DeskPlan
     page.get_by_label("Search").fill("room-0500")
     expect(page.locator("#rows .alarm")).to_have_count(1)
     assert page.complaints == []  # type: ignore[attr-defined]
+
+
+def test_figures_are_shown_whichever_there_are(browser: Browser, running: DeskPlant) -> None:
+    """Numbers by their names, times and lengths as people write them, lists as tables; one without a text by its name."""
+    page = open_desk(browser, running.url, locale="de-DE")
+    told = {
+        "since": "2026-01-05T11:00:00Z",
+        "per_10_minutes": {"average": 1.5, "flooded_share": 0.25},
+        "most_frequent": [{"id": "a", "alarm": "hot", "args": ["x"], "text": "X ist heiß", "alarms": 1234, "share": 0.5}],
+        "floods": [],
+        "of_tomorrow": 7,
+        "acknowledged": {"median_seconds": 90, "p90_seconds": None},
+    }
+    page.route("**/alarms/figures*", lambda route: route.fulfill(json=told))
+    page.locator("#views [data-view=figures]").click()
+    expect(page.locator("#alarm-figures > dl > dt")).to_have_text(
+        ["von", "in 10 Minuten", "häufigste", "Fluten", "of tomorrow", "bis zur Quittierung"]
+    )
+    expect(page.locator("#alarm-figures table td")).to_have_text(["X ist heiß", "1.234", "50 %"])
+    expect(page.locator("#alarm-figures")).to_contain_text("90 s")
+    expect(page.locator("#alarm-figures")).to_contain_text("11:00:00")
 
 
 def test_without_alarms_the_page_is_as_it_was(browser: Browser) -> None:

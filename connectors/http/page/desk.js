@@ -10,7 +10,9 @@ import { badge, row, Rows } from "./rows.js";
 import { t } from "./texts.js";
 
 const MOST = 10000; // so many alarms are asked for
-const PAUSE = 300; // so many milliseconds lie between two lists at the least, whatever happens
+const PAUSE = 300; // so many milliseconds lie between two lists at the least, whatever happens,
+const LONG_PAUSE = 1000; // and between long ones
+const MANY = 300; // alarms, in a long list
 const LONG = 60; // after so many seconds away the page says what has happened
 const BULK = ["acknowledge", "comment", "shelve", "unshelve", "remove", "restore"];
 const $ = (selector) => document.querySelector(selector);
@@ -44,8 +46,7 @@ export class Desk {
     this.chosen = new Set();
     this.cursor = null;
     this.isAsking = false;
-    this.bell?.close();
-    this.bell = null;
+    this.deafen();
     this.notices.reset();
   }
 
@@ -66,7 +67,10 @@ export class Desk {
 
   take(state) {
     this.state = state;
-    if (state.alarms === null) return;
+    if (state.alarms === null) {
+      this.deafen();
+      return;
+    }
     this.acting.user = state.user;
     this.acting.program = state.program;
     if (state.alarms !== this.tag) this.ask();
@@ -90,11 +94,13 @@ export class Desk {
     };
   }
 
+  deafen() {
+    this.bell?.close();
+    this.bell = null;
+  }
+
   seen() {
-    if (document.hidden && !this.isWanted) {
-      this.bell?.close();
-      this.bell = null;
-    }
+    if (document.hidden && !this.isWanted) this.deafen();
   }
 
   async ask() {
@@ -107,7 +113,7 @@ export class Desk {
     do {
       this.isRung = false;
       await this.load(program);
-      await new Promise((done) => setTimeout(done, PAUSE));
+      await new Promise((done) => setTimeout(done, this.raw.size > MANY ? LONG_PAUSE : PAUSE));
     } while (this.isRung && this.state?.program === program);
     if (this.state?.program === program) this.isAsking = false;
   }
@@ -132,6 +138,7 @@ export class Desk {
 
   put(told) {
     const before = this.raw;
+    if (Object.keys(this.declared).join() !== Object.keys(told.declared).join()) this.deafen(); // it rings for other names now
     this.declared = told.declared;
     this.raw = new Map(told.alarms.map((alarm) => [alarm.id, read(alarm, told.declared)]));
     this.tag = told.tag;
@@ -260,7 +267,7 @@ export class Desk {
     const stateText = this.stateText(item);
     return {
       kind: "alarm", key: line.key, text: item.text, priority: item.priority, state: item.state, level: line.level, stateText,
-      label: `${t(item.priority)}: ${item.text}, ${stateText}`, below: this.below(item), isOnItsWay: this.acting.flights.has(item.id),
+      since: when(this.state, item.since), label: `${t(item.priority)}: ${item.text}, ${stateText}`, below: this.below(item), isOnItsWay: this.acting.flights.has(item.id),
       error: this.acting.errors.get(item.id) ?? "", count: line.below.length, folded: item.folded, isOpen: line.isOpen, isChosen, isCursor,
       canAcknowledge: actions(item, this.state.user.role).includes("acknowledge"),
     };
@@ -283,8 +290,6 @@ export class Desk {
     const told = since === null ? "" : span(this.state, Math.max(0, (over ?? reference(this.state)) - since));
     const place = made.querySelector(".age");
     if (place.textContent !== told) place.textContent = told;
-    const title = when(this.state, since);
-    if (place.title !== title) place.title = title;
   }
 
   banner() {

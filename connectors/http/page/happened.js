@@ -1,7 +1,7 @@
 // What became of alarms, and who did what; and the figures of the desk.
 
 import { timeOf } from "./alarms.js";
-import { align, element, number, when } from "./format.js";
+import { align, duration, element, number, when } from "./format.js";
 import { t } from "./texts.js";
 
 const AT_ONCE = 100;
@@ -60,6 +60,9 @@ function entryRow(item) {
     item.via ? element("span", { class: "aside" }, item.via) : "");
 }
 
+const TIMES = ["since", "until", "known_since", "begins", "ends"];
+const BESIDE_TEXT = ["id", "alarm", "args"]; // of an alarm in a table, which is told by its text
+
 /** The figures, whichever there are: numbers by their names, lists as tables. */
 export async function showFigures(place, state) {
   let told = {};
@@ -69,28 +72,35 @@ export async function showFigures(place, state) {
   } catch {
     // as if there were none
   }
-  const found = Object.entries(told);
-  place.replaceChildren(...(found.length ? [figures(told)] : [element("p", { class: "empty" }, t("noFigures"))]));
+  const found = Object.keys(told).length > 0;
+  place.replaceChildren(found ? figures(told, state) : element("p", { class: "empty" }, t("noFigures")));
 }
 
-function figures(told) {
-  return element("dl", { class: "known" }, ...Object.entries(told).flatMap(([name, value]) => [element("dt", {}, named(name)), element("dd", {}, shown(value))]));
+function figures(told, state) {
+  return element("dl", { class: "known" }, ...Object.entries(told).flatMap(([name, value]) =>
+    [element("dt", {}, named(name)), element("dd", {}, shown(name, value, state))]));
 }
 
-function shown(value) {
+function shown(name, value, state) {
   if (value === null) return "–";
+  if (TIMES.includes(name)) return when(state, timeOf(value));
+  if (name.endsWith("share")) return `${number(100 * value)} %`;
+  if (name.endsWith("seconds")) return duration(value);
   if (typeof value === "number") return number(value);
-  if (Array.isArray(value)) return value.length ? table(value) : "–";
-  return typeof value === "object" ? figures(value) : String(value);
+  if (Array.isArray(value)) return value.length ? table(value, state) : "–";
+  return typeof value === "object" ? figures(value, state) : String(value);
 }
 
-function table(rows) {
-  if (rows.some((each) => each === null || typeof each !== "object" || Array.isArray(each))) {
-    return element("ol", {}, ...rows.map((each) => element("li", {}, Array.isArray(each) ? each.map(shown).join(" ") : shown(each))));
-  }
-  const names = [...new Set(rows.flatMap((each) => Object.keys(each)))].filter((name) => name !== "id");
-  return element("table", {}, element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, named(name))))),
-    element("tbody", {}, ...rows.map((each) => element("tr", {}, ...names.map((name) => element("td", {}, shown(each[name] ?? null)))))));
+function table(rows, state) {
+  if (rows.some((each) => each === null || typeof each !== "object")) return rows.join(", ");
+  const names = [...new Set(rows.flatMap((each) => Object.keys(each)))];
+  const columns = names.includes("text") ? names.filter((name) => !BESIDE_TEXT.includes(name)) : names;
+  return element("table", {}, element("thead", {}, element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, named(name))))),
+    element("tbody", {}, ...rows.map((each) => element("tr", {}, ...columns.map((name) => element("td", {}, shown(name, each[name] ?? null, state)))))));
 }
 
-const named = (name) => t(name).replaceAll("_", " ");
+/** What a figure is called; one that has no text yet, by its name. */
+function named(name) {
+  const known = t(`figure_${name}`);
+  return known === `figure_${name}` ? name.replaceAll("_", " ") : known;
+}

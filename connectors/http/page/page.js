@@ -105,7 +105,7 @@ function sections() {
 
 function head() {
   $("#name").textContent = state.program;
-  if (state.alarms === null) document.title = state.holding.count ? `(${state.holding.count}) ${state.program}` : state.program;
+  if (state.alarms === null) document.title = state.holding?.count ? `(${state.holding.count}) ${state.program}` : state.program;
   const status = $("#status");
   status.className = !state.ready ? "" : state.away.length ? "bad" : "good";
   status.textContent = !state.ready ? t("notReady") : state.away.length ? t("awayEnds", { names: state.away.join(", ") }) : t("running");

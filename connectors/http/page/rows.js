@@ -126,7 +126,7 @@ function groupRow(told) {
     cell("priority", badge(told.priority)),
     cell("what", element("button", { type: "button", class: "unfold", "data-do": "fold", "aria-expanded": String(told.isOpen), "aria-label": label },
       `${told.isOpen ? "▾" : "▸"} ${told.name || "–"}`)),
-    cell("count", `${told.open} / ${told.count}`));
+    cell("count", t("groupCount", { open: told.open, count: told.count })));
 }
 
 function alarmRow(told) {
@@ -143,7 +143,7 @@ function alarmRow(told) {
       : element("span", { class: "below" }, told.below)),
     cell("fold", unfold),
     cell("state", element("span", { class: "mark", "aria-hidden": "true" }, MARKS[told.state]), ` ${told.stateText}`),
-    cell("age"),
+    element("span", { class: "age", role: "gridcell", title: told.since }),
     cell("does",
       told.canAcknowledge ? element("button", { type: "button", class: "first", "data-do": "acknowledge", "aria-label": t("acknowledgeOf", { text: told.text }) }, t("acknowledgeShort")) : "",
       element("button", { type: "button", "data-do": "open", "aria-label": t("moreOf", { text: told.text }), "aria-haspopup": "dialog" }, "…")));

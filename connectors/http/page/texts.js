@@ -32,7 +32,7 @@ const ENGLISH = {
   shelved: "shelved", suppressed: "suppressed", out_of_service: "out of service", normal: "normal",
   openAlarms: "Open alarms", noAlarms: "No alarm is open.", noMatch: "No alarm matches.", showAll: "Show all", selectAll: "Select all",
   select: "Select {text}", selected: "{count} selected", clear: "Clear", more: "More", moreOf: "More on {text}",
-  foldedIn: "{count} folded into this", unfold: "Unfold {count} of {text}", fold: "Fold {count} of {text}", foldedInto: "Folded into",
+  groupCount: "{open} of {count} unacknowledged", foldedIn: "{count} folded into this", unfold: "Unfold {count} of {text}", fold: "Fold {count} of {text}", foldedInto: "Folded into",
   acknowledge: "Acknowledge", comment: "Comment", shelve: "Shelve", unshelve: "Unshelve", remove: "Out of service", restore: "Restore",
   acknowledgeShort: "Ack", acknowledgeOf: "Acknowledge {text}",
   doneacknowledge: "acknowledged", donecomment: "commented", doneshelve: "shelved", doneunshelve: "unshelved",
@@ -57,6 +57,14 @@ const ENGLISH = {
   noticesDenied: "The browser does not allow notices of this page.", newAlarms: "{count} new alarms", keys: "Keys",
   keyMove: "next, previous alarm", keyOpen: "open the alarm", keyAcknowledge: "acknowledge", keyComment: "comment", keyShelve: "shelve",
   keySelect: "select", keySelectAll: "select all, or none", keyUnfold: "unfold, fold", keyWhy: "why", keySearch: "search", keyHelp: "these keys", keyEscape: "clear selection and search",
+  // its figures
+  figure_since: "from", figure_until: "to", figure_known_since: "known since", figure_operators: "operators", figure_alarms: "alarms",
+  figure_by_priority: "by priority", figure_critical: "critical", figure_high: "high", figure_medium: "medium", figure_low: "low", figure_none: "others",
+  figure_per_10_minutes: "in 10 minutes", figure_per_operator_10_minutes: "for each operator in 10 minutes", figure_periods: "periods",
+  figure_average: "average", figure_maximum: "most", figure_flooded: "in floods", figure_flooded_share: "part in floods", figure_floods: "floods",
+  figure_most_frequent: "most frequent", figure_share: "part", figure_chattering: "chattering", figure_stale: "active for over a day",
+  figure_unacknowledged: "longest unacknowledged", figure_acknowledged: "until acknowledged", figure_count: "count", figure_median_seconds: "median",
+  figure_p90_seconds: "nine of ten within", figure_seconds: "for", figure_begins: "began", figure_ends: "ended", figure_text: "alarm",
 };
 
 const GERMAN = {
@@ -88,7 +96,7 @@ const GERMAN = {
   shelved: "zurückgestellt", suppressed: "unterdrückt", out_of_service: "außer Betrieb", normal: "normal",
   openAlarms: "Offene Alarme", noAlarms: "Kein Alarm ist offen.", noMatch: "Kein Alarm passt.", showAll: "Alle zeigen", selectAll: "Alle auswählen",
   select: "{text} auswählen", selected: "{count} ausgewählt", clear: "Aufheben", more: "Mehr", moreOf: "Mehr zu {text}",
-  foldedIn: "{count} hierin gefaltet", unfold: "{count} von {text} aufklappen", fold: "{count} von {text} zuklappen", foldedInto: "Gefaltet in",
+  groupCount: "{open} von {count} unquittiert", foldedIn: "{count} hierin gefaltet", unfold: "{count} von {text} aufklappen", fold: "{count} von {text} zuklappen", foldedInto: "Gefaltet in",
   acknowledge: "Quittieren", comment: "Kommentieren", shelve: "Zurückstellen", unshelve: "Zurückholen", remove: "Außer Betrieb", restore: "In Betrieb",
   acknowledgeShort: "Quittieren", acknowledgeOf: "{text} quittieren",
   doneacknowledge: "quittiert", donecomment: "kommentiert", doneshelve: "zurückgestellt", doneunshelve: "zurückgeholt",
@@ -113,6 +121,13 @@ const GERMAN = {
   noticesDenied: "Der Browser erlaubt dieser Seite keine Meldungen.", newAlarms: "{count} neue Alarme", keys: "Tasten",
   keyMove: "nächster, voriger Alarm", keyOpen: "Alarm öffnen", keyAcknowledge: "quittieren", keyComment: "kommentieren", keyShelve: "zurückstellen",
   keySelect: "auswählen", keySelectAll: "alle auswählen, oder keinen", keyUnfold: "auf-, zuklappen", keyWhy: "warum", keySearch: "suchen", keyHelp: "diese Tasten", keyEscape: "Auswahl und Suche aufheben",
+  figure_since: "von", figure_until: "bis", figure_known_since: "bekannt seit", figure_operators: "Bediener", figure_alarms: "Alarme",
+  figure_by_priority: "nach Priorität", figure_critical: "kritisch", figure_high: "hoch", figure_medium: "mittel", figure_low: "niedrig", figure_none: "andere",
+  figure_per_10_minutes: "in 10 Minuten", figure_per_operator_10_minutes: "je Bediener in 10 Minuten", figure_periods: "Zeiträume",
+  figure_average: "Mittel", figure_maximum: "höchstens", figure_flooded: "in Fluten", figure_flooded_share: "Anteil in Fluten", figure_floods: "Fluten",
+  figure_most_frequent: "häufigste", figure_share: "Anteil", figure_chattering: "flatternd", figure_stale: "länger als einen Tag aktiv",
+  figure_unacknowledged: "am längsten unquittiert", figure_acknowledged: "bis zur Quittierung", figure_count: "Anzahl", figure_median_seconds: "Median",
+  figure_p90_seconds: "neun von zehn binnen", figure_seconds: "Dauer", figure_begins: "gekommen", figure_ends: "gegangen", figure_text: "Alarm",
 };
 
 export const TEXTS = { en: ENGLISH, de: GERMAN };
