@@ -43,7 +43,7 @@ async def act(run: Serving, alarm: dict[str, Any], action: str, **told: str) -> 
 
 async def until_open(run: Serving, count: int) -> list[dict[str, Any]]:
     """The open alarms, once there are so many."""
-    await until(lambda: len(run.watch.desk.open_alarms()) == count)
+    await until(lambda: len(run.watch.desk.open_alarms(moment_of(run.watch))) == count)
     found: list[dict[str, Any]] = (await run.client.get("/alarms")).json()["alarms"]
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 import tidelog
 from children import WAIT
+from tidelog.connectors.http.desk import desk as desks
 from tidelog.connectors.http.watching.reasons import MOST_POINTS, values
+from tidelog.plans.tree.alarms import ACTIONS
 from waiting import eventually
 from web.desks import HOUR, DeskPlant, desk
 from web.plant import NOW
@@ -91,6 +94,27 @@ def test_an_alarm_is_explained_by_its_id(client: httpx.Client) -> None:
         "left_out": 0,
     }
     assert client.get("/api/why", params={"alarm": "none"}).status_code == 404
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_answer_has_what_was_done_however_old_the_list_is(
+    running: DeskPlant, client: httpx.Client, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Of many alarms the list is not made anew for each action; what is answered is the same as if it were."""
+    monkeypatch.setattr(desks, "_MANY", 0)
+    monkeypatch.setattr(desks, "_KEPT_SECONDS", 1e9)
+    draw, now, served = random.Random(seed), [*alarms(client).values()], running.watch.desk
+    for _ in range(25):
+        action, alarm = draw.choice(ACTIONS), draw.choice(now)
+        body = {"who": draw.choice("ab"), "comment": "said", **({"for": "5 min"} if action == "shelve" else {})}
+        told = client.post(f"/alarms/{alarm['id']}/{action}", json=body)
+        if told.status_code == 400:  # it cannot be shelved
+            continue
+        served._list, old = None, served._list
+        fresh = {each["id"]: each for each in client.get("/alarms").json()["alarms"]}
+        assert told.json()["alarm"] == fresh.get(alarm["id"]), action
+        if draw.random() < 0.7:
+            served._list = old
 
 
 def test_of_many_values_the_latest_are_told() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -24,7 +26,9 @@ from tidelog.plans.tree.alarms import ACTIONS
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""
 _KEPT_SECONDS: Final = 0.1
-"""How old a list may be that is asked for again though something has happened since: who asks often is told the same."""
+_KEPT_TIMES: Final = 4
+"""How old a list may be that is asked for again though something has happened since, in seconds, and times what it took to
+make it: who asks often is told the same."""
 
 
 class Watched(Protocol):
@@ -41,10 +45,15 @@ class Watched(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """The open alarms as they were told last: `version` is what was known, `until` (encoded) when the first shelf ends."""
+    """The open alarms as they were told last: `version` is what was known, `taken` how many actions were among that.
+
+    It is told again up to `kept` (by the clock) even so, and goes up to `until` (encoded): then the first shelf ends, or the
+    stream has come to an action.
+    """
 
     version: tuple[int, ...]
-    made: float
+    taken: int
+    kept: float
     until: int
     items: list[OpenAlarm]
     tag: str
@@ -58,7 +67,7 @@ class Desk:
         self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
         self._clock = clock
         self._acted: dict[Key, int] = {}
-        self._run, self._made = secrets.token_hex(4), 0
+        self._run, self._made, self._taken = secrets.token_hex(4), 0, 0
         self.actions = Actions()
         """The source of what people do."""
         self.engine: Watched | None = None
@@ -90,6 +99,7 @@ class Desk:
         if self._alarms:
             entries = [*action_entries(self.plan.alarms, self.plan.timeline, records)]
             self._pending.extend(entries)
+            self._taken += len(entries)
             self.history.add(entries)
 
     def told(self, answers: Sequence[object]) -> None:
@@ -110,20 +120,21 @@ class Desk:
         engine = self.engine
         if engine is None or not self._alarms:
             return []
-        frontier = engine.frontier
-        while self._pending and self._pending[0].at <= frontier:
-            self._pending.popleft()
-        version, now, known = (*self.version, len(self._pending)), self._clock(), self._list
+        version, frontier, begun, known = (*self.version, self._taken), engine.frontier, self._clock(), self._list
         if known is not None:
             if known.version == version and frontier < known.until:
                 return known.items
-            if now - known.made < _KEPT_SECONDS and len(known.items) > _MANY:
+            if begun < known.kept and len(known.items) > _MANY:
                 return known.items
+        while self._pending and self._pending[0].at <= frontier:
+            self._pending.popleft()
         items = with_pending(engine.open_alarms(present), self._pending)
-        shelves = (item.shelved_until for item in items if item.shelved_until is not None)
-        until = min((end for end in shelves if end > frontier), default=POS)
+        times = [item.shelved_until for item in items if item.shelved_until is not None]
+        times += [entry.at for entry in self._pending]
+        until = min((time for time in times if time > frontier), default=POS)
         self._made += 1
-        self._list = _Listed(version, now, until, items, f"{self._run}-{self._made}")
+        kept = self._clock() + max(_KEPT_SECONDS, _KEPT_TIMES * (self._clock() - begun))
+        self._list = _Listed(version, self._taken, kept, until, items, f"{self._run}-{self._made}")
         return items
 
     def tag(self, present: int) -> str:
@@ -154,8 +165,13 @@ class Desk:
         return None if entry is None else (entry.alarm, entry.args)
 
     def get(self, identity: str, present: int) -> OpenAlarm | None:
-        """The open alarm that an address means."""
-        return next((item for item in self.open_alarms(present) if item.id == identity), None)
+        """The open alarm that an address means, with all that people did, also since the list was made."""
+        item = next((item for item in self.open_alarms(present) if item.id == identity), None)
+        late = 0 if self._list is None else self._taken - self._list.taken
+        if item is None or not late:
+            return item
+        done = islice(reversed(self._pending), late)
+        return next(iter(with_pending([deepcopy(item)], done)), None)
 
     def begin(self, identity: str, present: int) -> Record | None:
         """The begin of an open alarm's condition, as a fact to be explained; None where it has none."""
