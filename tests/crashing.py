@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from children import WAIT
 from tidelog import MemorySource
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.ports.durability import Changes, Kept
 from tidelog.runtime.ports.interfaces import Batch
+
+
+def make_shim(folder: Path) -> Path:
+    """The library that ends a process at its n-th call that changes a file or sends something."""
+    library, source = folder / "shim.so", Path(__file__).parent / "state/shim.c"
+    command = ["gcc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=WAIT)
+    except FileNotFoundError:
+        pytest.skip("there is no gcc")
+    return library
 
 
 class CrashError(Exception):

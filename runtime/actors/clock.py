@@ -155,7 +155,7 @@ class Clock:
         self._is_read, self._scope = anyio.Event(), anyio.CancelScope()
         if not actors:
             return
-        self._outage = self._outage_before([actor.name for actor in actors])
+        self._outage = self._outage_before([actor.name for actor in actors if not actor.is_of_now])
         hearing = {actor.name: actor.hearing for actor in actors if isinstance(actor, SourceActor) and actor.hearing}
         self._ears.begin(hearing, goes_on=self._stood > NEG)
         self._told = self._stood

@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 
 from tidelog.runtime.actors.supervision import Attempts, RestartPolicy, SourceActor, SourceEvent
 from tidelog.runtime.ports.channels import Sender
-from tidelog.runtime.ports.interfaces import Listener, Source
+from tidelog.runtime.ports.interfaces import Listener, OfNow, Source
 from tidelog.runtime.ports.reachability import Standing
 
 
@@ -69,6 +69,11 @@ class ListenerActor:
     def is_recorded(self) -> bool:
         """What connections will say is not there already."""
         return False
+
+    @property
+    def is_of_now(self) -> bool:
+        """Whether those who connect say nothing of an outage."""
+        return isinstance(self._listener, OfNow) and self._listener.is_of_now
 
     def stop(self) -> None:
         """Let nobody in any more, and take nothing more from those who are there."""

@@ -29,6 +29,7 @@ from tidelog.runtime.ports.interfaces import (
     Hearing,
     Immediate,
     Interrupted,
+    OfNow,
     Recorded,
     Rejected,
     Sink,
@@ -155,6 +156,11 @@ class SourceActor:
     def is_passing_on(self) -> bool:
         """Whether it has something to say that has not been heard yet."""
         return self._untaken > 0
+
+    @property
+    def is_of_now(self) -> bool:
+        """Whether it says nothing of an outage."""
+        return isinstance(self._source, OfNow) and self._source.is_of_now
 
     @property
     def is_recorded(self) -> bool:

@@ -165,6 +165,13 @@ class Listener(Protocol):
 
 
 @runtime_checkable
+class OfNow(Protocol):
+    """A source or a listener that never brings anything of a time at which nobody listened: no clock waits for that."""
+
+    is_of_now: bool
+
+
+@runtime_checkable
 class Replayable(Protocol):
     """A source whose batches may tell their position, and that can go on from such a position in a later run."""
 

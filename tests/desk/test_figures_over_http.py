@@ -9,6 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from web.serving import Serving, serving, until
 
+from tidelog.connectors.http.watching.state import moment_of
+
 pytestmark = pytest.mark.anyio
 
 PROGRAM = """
@@ -113,7 +115,7 @@ async def test_prometheus_is_told_of_alarms() -> None:
     async with serving(PROGRAM, emit="changes") as run:
         await run.post(held("hot", "north", 10, 500) + held("hot", "south", 10, 500) + held("door", "hall", 11, 500))
         await run.post(held("door", "attic", 20, 20))
-        north = next(alarm for alarm in await until_open(run, 3) if alarm["args"] == ["north"])
+        north = next(alarm for alarm in await until_open(run, 4) if alarm["args"] == ["north"])
         await act(run, north, "acknowledge")
         await act(run, north, "comment", comment="on my way")
         found: dict[tuple[str, ...], float] = {}
@@ -124,7 +126,7 @@ async def test_prometheus_is_told_of_alarms() -> None:
                     found[sample.name, *labels] = sample.value
     assert found["tidelog_alarms_open", "high", "acknowledged"] == 1
     assert found["tidelog_alarms_open", "high", "unacknowledged"] == 1
-    assert found["tidelog_alarms_open", "low", "unacknowledged"] == 1
+    assert found["tidelog_alarms_open", "low", "unacknowledged"] == 2
     assert found["tidelog_alarms_open", "low", "shelved"] == 0
     assert found["tidelog_alarms_begun_total", "too_warm"] == 2
     assert found["tidelog_alarm_actions_total", "acknowledge"] == found["tidelog_alarm_actions_total", "comment"] == 1

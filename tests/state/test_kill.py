@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from children import WAIT
+from crashing import make_shim
 from state.killing import MODES
 
 HERE = Path(__file__).parent
@@ -22,13 +23,7 @@ STRIDE = int(os.environ.get("TIDELOG_KILL_STRIDE", "1" if os.environ.get("HYPOTH
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that ends a process at its n-th call."""
-    library = tmp_path_factory.mktemp("shim") / "shim.so"
-    command = ["gcc", "-shared", "-fPIC", "-o", str(library), str(HERE / "shim.c"), "-ldl"]
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=WAIT)
-    except FileNotFoundError:
-        pytest.skip("there is no gcc")
-    return library
+    return make_shim(tmp_path_factory.mktemp("shim"))
 
 
 def kill(shim: Path, folder: Path, sink: str, mode: str, stride: int, *mutants: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -75,7 +76,7 @@ async def serving(
     """A run that takes what is posted, its server on a free port, and a client."""
     plan = tidelog.compile(text, desk=True)
     sink = MemorySink()
-    watch = Watch(plan, name="plant", kept_answers=kept, iso=iso, history=history)
+    watch = Watch(plan, name="plant", kept_answers=kept, iso=iso, history=history, now=options.get("now", time.time))
     engine = tidelog.Engine(
         plan,
         [*sources, watch.ingest, *([watch.desk.actions] if plan.alarms else [])],
@@ -85,7 +86,7 @@ async def serving(
         on_violation=watch.violated,
         **options,
     )
-    watch.attach(engine, is_durable=is_durable)
+    watch.attach(engine, is_durable=is_durable, goes_by_clock="clock" in options)
     chosen = settings(LOOPBACK)
     with anyio.fail_after(WAIT):
         async with HttpServer([watch], chosen) as server, anyio.create_task_group() as tasks:

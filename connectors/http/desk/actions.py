@@ -19,6 +19,9 @@ MAX_WAITING = 64
 class Actions:
     """A listener that brings a source for each action."""
 
+    is_of_now = True
+    """Nobody acts while the desk is away."""
+
     def __init__(self, *, name: str = "desk", capacity: int = MAX_WAITING) -> None:
         self.name = name
         self._capacity = capacity

@@ -179,14 +179,15 @@ class Desk:
         return None if item is None or item.begins is None else (item.alarm, item.args, item.begins, item.begins)
 
     def next_time(self, key: Key, present: int) -> Fraction:
-        """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before.
+        """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before, and
+        where facts can still come.
 
         What is done at one time has no order; people's clicks have.
         """
         step = 1 if self.plan.timeline.is_integer else 2
-        point = present + (present & 1 if step == 2 else 0)
-        last = self._acted.get(key, NEG)
-        point = max(point, last + step)
+        frontier = NEG if self.engine is None else self.engine.frontier
+        point = max(present, self._acted.get(key, NEG) + step, frontier + 1)
+        point += point & 1 if step == 2 else 0
         self._acted[key] = point
         while len(self._acted) > MOST_PENDING:
             del self._acted[next(iter(self._acted))]

@@ -184,7 +184,9 @@ def _batches(path: Path) -> Iterator[tuple[int, list[Entry], Mark]]:
     for line in lines:
         at += len(line)
         try:
-            if line.startswith(_MARK):
+            if not line.endswith(b"\n"):
+                logger.warning("%s: the last line of the history of alarms was cut short", path)
+            elif line.startswith(_MARK):
                 yield begin, entries, _decode_mark(line)
                 begin, entries = at, []
             else:

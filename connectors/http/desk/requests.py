@@ -20,6 +20,7 @@ from tidelog.connectors.http.watching.state import moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.plans.alarms.figures import DAY, Window, length_of_second
 from tidelog.plans.data.actions import Action, action_record
+from tidelog.plans.data.facts import Record
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.alarms import ACTIONS, ActionName
@@ -30,6 +31,9 @@ MOST_AT_ONCE: Final = 10_000
 _BODY: Final = 16 << 10
 _SECONDS: Final = 60.0
 """How long an action waits to be taken, and stored."""
+_REFUSED: Final = 409
+_TRIES: Final = 5
+"""How often an action is handed over that comes too late, as the stream went on meanwhile."""
 _RETRY: Final = {"retry-after": "1"}
 
 
@@ -145,14 +149,26 @@ class DeskRequests:
         alarm, args = found
         client = "" if request.client is None else request.client.host
         action = Action(name, alarm, args, told.who, told.comment, f"http {client}".rstrip(), told.lasting)
-        try:
-            at = desk.next_time((alarm, args), moment_of(watch))
-            record = action_record(desk.plan.schema, TimeReader(desk.plan.timeline), action, at)
-        except DataError as error:
-            return JSONResponse({"error": error.reason}, 400)
-        ticket = Ticket()
-        if not desk.actions.offer(Posted([record], ticket=ticket, count=1)):
-            if not desk.actions.is_open:
+        for left in reversed(range(_TRIES)):
+            try:
+                at = desk.next_time((alarm, args), moment_of(watch))
+                record = action_record(desk.plan.schema, TimeReader(desk.plan.timeline), action, at)
+            except DataError as error:
+                return JSONResponse({"error": error.reason}, 400)
+            refusal = await self._hand_over(watch, record)
+            if refusal is not None and (refusal.status_code != _REFUSED or not left):
+                return refusal
+            if refusal is None:
+                break
+        now = desk.get(request.path_params["id"], moment_of(watch))
+        return _json({"done": name, "alarm": None if now is None else desk.object(now)})
+
+    async def _hand_over(self, watch: Watch, record: Record) -> Response | None:
+        """Let the engine take an action; returns why that is not done. What it refuses may have come too late: the stream
+        went on meanwhile."""
+        actions, ticket = watch.desk.actions, Ticket()
+        if not actions.offer(Posted([record], ticket=ticket, count=1)):
+            if not actions.is_open:
                 return JSONResponse({"error": "the program does not run"}, 503, _RETRY)
             return JSONResponse({"error": "too many actions wait; nothing was done; try again"}, 429, _RETRY)
         with anyio.move_on_after(_SECONDS) as waited:
@@ -161,10 +177,7 @@ class DeskRequests:
                 await ticket.stored.wait()
         if waited.cancelled_caught:
             return JSONResponse({"error": "the engine is busy; look whether it was done"}, 503)
-        if ticket.refused:
-            return JSONResponse({"error": ticket.refused[0].reason}, 409)
-        now = desk.get(request.path_params["id"], moment_of(watch))
-        return _json({"done": name, "alarm": None if now is None else desk.object(now)})
+        return JSONResponse({"error": ticket.refused[0].reason}, _REFUSED) if ticket.refused else None
 
 
 def _window(asked: Mapping[str, str], watch: Watch) -> Window:
