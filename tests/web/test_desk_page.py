@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
+import tidelog
 from tidelog.connectors.http.settings import UserSettings
 from waiting import eventually
 from web.desks import HOUR, MILLISECONDS, DeskPlant, desk, open_desk
@@ -465,6 +466,47 @@ def test_a_thousand_alarms_have_few_elements(browser: Browser, running: DeskPlan
     assert page.locator("#rows .alarm").count() < 80
     page.get_by_label("Search").fill("room-0500")
     expect(page.locator("#rows .alarm")).to_have_count(1)
+    assert page.complaints == []  # type: ignore[attr-defined]
+
+
+def test_one_hand_is_enough_on_a_phone(browser: Browser, running: DeskPlant) -> None:
+    """What is done with an alarm stands in a sheet at the bottom, with buttons as large as a thumb; so for many of them."""
+    page = open_desk(browser, running.url, size="phone", who="Anna")
+    line(page, "Room north").locator(".what").click()
+    expect(page.locator("#alarm")).to_be_visible()
+    page.wait_for_timeout(400)  # it has risen
+    box = page.locator("#alarm").bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, 390, 844)
+    page.get_by_role("button", name="Close").click()
+    page.get_by_label("Select all").check()
+    for place in ("#alarm .acts button", "#chosen .acts button"):
+        sizes = page.evaluate(
+            f"[...document.querySelectorAll('{place}')].map(each => parseFloat(getComputedStyle(each).minHeight))"
+        )
+        assert sizes
+        assert min(sizes) >= 44
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_an_error_is_told_where_the_action_was(browser: Browser, running: DeskPlant) -> None:
+    """In the sheet of the alarm, too."""
+    page = open_desk(browser, running.url, who="Anna")
+    page.route("**/alarms/*/comment*", lambda route: route.fulfill(status=503, json={"error": "the engine is busy"}))
+    does(page, "Room north", "comment")
+    fill(page, comment="door open")
+    expect(page.locator("#alarm .error")).to_have_text("Comment: the engine is busy")
+    expect(page.locator("#alarm .known")).not_to_contain_text("door open")
+
+
+def test_a_program_without_alarms_may_take_the_place(browser: Browser, running: DeskPlant) -> None:
+    """After a reload the page is that of the new program."""
+    page = open_desk(browser, running.url)
+    expect(page.locator("#rows .alarm")).to_have_count(4)
+    running.watch.replace(tidelog.compile("timeline integer, unit 1 s. input temp(room, celsius). hot(R) :- temp(R, _)."))
+    expect(page.locator("#desk")).to_be_hidden()
+    expect(page.locator("#views")).to_be_hidden()
+    expect(page.locator("#now")).to_be_visible()
     assert page.complaints == []  # type: ignore[attr-defined]
 
 
