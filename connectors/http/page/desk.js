@@ -184,10 +184,10 @@ export class Desk {
   soon() {
     if (this.isDue) return;
     this.isDue = true;
-    requestAnimationFrame(() => {
+    setTimeout(() => {
       this.isDue = false;
       this.changed();
-    });
+    }, this.raw.size > MANY ? PAUSE : 0);
   }
 
   changed() {

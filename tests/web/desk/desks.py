@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 import tidelog
 from tidelog.connectors.http import Watch
@@ -95,3 +95,24 @@ def open_desk(
     page.goto(url)
     page.wait_for_selector("#status.good")
     return page
+
+
+def line(page: Page, text: str) -> Locator:
+    """The line of an alarm."""
+    return page.locator("#rows .alarm", has_text=text)
+
+
+def does(page: Page, text: str, action: str) -> None:
+    """Open an alarm, and choose what is done with it."""
+    line(page, text).locator(".what").click()
+    page.locator(f"#alarm [data-action={action}]").click()
+
+
+def fill(page: Page, *, comment: str | None = None, lasting: str | None = None) -> None:
+    """Fill in what an action asks for, and have it done."""
+    sheet = page.locator("#ask")
+    if comment is not None:
+        sheet.locator("textarea").fill(comment)
+    if lasting is not None:
+        sheet.get_by_label(lasting, exact=True).check()
+    sheet.locator("[type=submit]").click()

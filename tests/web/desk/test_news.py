@@ -15,7 +15,7 @@ from tidelog.connectors.http.desk import desk as desks
 from tidelog.connectors.http.watching.reasons import MOST_POINTS, values
 from tidelog.plans.tree.alarms import ACTIONS
 from waiting import eventually
-from web.desks import HOUR, DeskPlant, desk
+from web.desk.desks import HOUR, DeskPlant, desk
 from web.plant import NOW
 
 
