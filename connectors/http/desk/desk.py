@@ -114,9 +114,9 @@ class Desk:
         """Changes with each change of what is told; who has seen this need not ask again."""
         return (0 if self.engine is None else self.engine.alarm_changes), self.history.version
 
-    def open_alarms(self, present: int) -> list[OpenAlarm]:
-        """All alarms that are not normal at the present (encoded), the most urgent ones first; what people did counts at
-        once, and so does what has begun."""
+    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
+        """All alarms that are not normal, the most urgent ones first; what people did counts at once. Where the present
+        (encoded) is told, so does what has begun by then."""
         engine = self.engine
         if engine is None or not self._alarms:
             return []
@@ -137,7 +137,7 @@ class Desk:
         self._list = _Listed(version, self._taken, kept, until, items, f"{self._run}-{self._made}")
         return items
 
-    def tag(self, present: int) -> str:
+    def tag(self, present: int | None = None) -> str:
         """What tells the open alarms, as they are told now, from those of all other times, and runs."""
         self.open_alarms(present)
         return f"{self._run}-0" if self._list is None else self._list.tag
@@ -156,7 +156,7 @@ class Desk:
             for name, alarm in self._alarms.items()
         }
 
-    def find(self, identity: str, present: int) -> Key | None:
+    def find(self, identity: str, present: int | None = None) -> Key | None:
         """The alarm, and its arguments, that an address means: one that is open, or was of late."""
         item = self.get(identity, present)
         if item is not None:
@@ -164,7 +164,7 @@ class Desk:
         entry = next((entry for entry in reversed(self.history) if self.entry_id(entry) == identity), None)
         return None if entry is None else (entry.alarm, entry.args)
 
-    def get(self, identity: str, present: int) -> OpenAlarm | None:
+    def get(self, identity: str, present: int | None = None) -> OpenAlarm | None:
         """The open alarm that an address means, with all that people did, also since the list was made."""
         item = next((item for item in self.open_alarms(present) if item.id == identity), None)
         late = 0 if self._list is None else self._taken - self._list.taken
@@ -173,7 +173,7 @@ class Desk:
         done = islice(reversed(self._pending), late)
         return next(iter(with_pending([deepcopy(item)], done)), None)
 
-    def begin(self, identity: str, present: int) -> Record | None:
+    def begin(self, identity: str, present: int | None = None) -> Record | None:
         """The begin of an open alarm's condition, as a fact to be explained; None where it has none."""
         item = self.get(identity, present)
         return None if item is None or item.begins is None else (item.alarm, item.args, item.begins, item.begins)
