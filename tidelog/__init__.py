@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.opening import open_sink, open_source
     from tidelog.connectors.store.state_store import StateDirectory
+    from tidelog.plans.alarms.desk import Deed, OpenAlarm
     from tidelog.plans.compiling.batch import BatchPlan
     from tidelog.plans.data.changes import Change
     from tidelog.plans.data.facts import Answer
@@ -49,6 +50,7 @@ __all__ = [
     "ConnectorError",
     "DataError",
     "Decision",
+    "Deed",
     "Diagnostic",
     "EndlessError",
     "Engine",
@@ -61,6 +63,7 @@ __all__ = [
     "MemorySink",
     "MemorySource",
     "Open",
+    "OpenAlarm",
     "OperatorError",
     "Plan",
     "ProgramError",
@@ -106,6 +109,7 @@ _HOMES = {
         "StateError",
         "TidelogError",
     ),
+    "plans.alarms.desk": ("Deed", "OpenAlarm"),
     "plans.data.facts": ("Answer",),
     "plans.plan.plan": ("Plan",),
     "plans.plan.questions": ("GroundLiteral", "HypotheticalAnswer", "Open"),

@@ -22,6 +22,7 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.language.parser import MAX_PROGRAM, NONE, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.tree.alarms import with_states
 from tidelog.plans.tree.causes import with_desk
 from tidelog.plans.tree.syntax import Ask, CalendarDeclaration, Output, Program, Statement, Value
 from tidelog.plans.tree.walk import statements_of
@@ -54,7 +55,7 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     forward but what constraints need. With `depth`, each predicate that recurs is unfolded so often for a question, and no
     further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth
     below 1, and for a parameter that the program does not declare. For a `desk`, it is derived what becomes of alarms, which
-    nobody else needs: `Session.alarms` asks for it.
+    nobody else needs: `Session.open_alarms` asks for it.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.
@@ -264,6 +265,13 @@ def compile_path(
         parameters=parameters,
         desk=desk,
     )
+
+
+def compile_states_path(path: str | PathLike[str]) -> Plan:
+    """The plan of a program in a file that tells the states of its alarms, whether it says so or not; raises what
+    `compile_path` raises."""
+    file = Path(path)
+    return _compile(with_states(_parse(read_program(file), str(path))), file.parent, True, None)
 
 
 def compile_whole_path(path: str | PathLike[str]) -> Plan:

@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
     from tidelog.connectors.http.watching.devices import Devices
-    from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
+    from tidelog.connectors.http.watching.watch import HISTORY, KEPT_FACTS, Watch
     from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
 
-__all__ = ["KEPT_FACTS", "Devices", "Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
+__all__ = ["HISTORY", "KEPT_FACTS", "Devices", "Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
 
 _HOMES = {
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
     "watching.devices": ("Devices",),
-    "watching.watch": ("KEPT_FACTS", "Watch"),
+    "watching.watch": ("HISTORY", "KEPT_FACTS", "Watch"),
     "webhook": ("Endpoint", "Retries", "WebhookSink"),
 }
 

@@ -28,17 +28,21 @@ from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.streams import Streams
 from tidelog.connectors.http.watching.devices import Devices
-from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.reasons import reason
+from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
-from tidelog.connectors.http.watching.watched import Reasons
-from tidelog.plans.data.facts import Record, format_record
-from tidelog.plans.data.timeline import POS, Timeline
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.plans.explaining.showing.graphs import graph_of
 from tidelog.plans.pictures.graph import draw_graph
 
 Action = Callable[[], Awaitable[object]]
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_STATIC = frozenset(
+    each.name for each in files(__package__).joinpath("page").iterdir() if each.name.endswith((".css", ".js"))
+)
+"""What the page loads: its styles and modules."""
 _LOGIN_BYTES = 8192
 _PAUSE = 1.0
 """How many seconds a wrong token is answered late."""
@@ -103,8 +107,7 @@ class App:
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
-        known = ("page.css", "page.js", "timeline.js", "graph.js", "format.js")
-        return _file(name) if name in known else JSONResponse({"error": "there is no such file"}, 404)
+        return _file(name) if name in _STATIC else JSONResponse({"error": "there is no such file"}, 404)
 
     async def _login(self, request: Request) -> Response:
         """A form for the token; who tells it gets a cookie, and is led back to the page."""
@@ -122,9 +125,13 @@ class App:
         return answer
 
     async def _state(self, request: Request, watch: Watch) -> Response:
-        versions = {name: _number(request.query_params.get(name)) for name in ("lanes", "letters")}
-        first = max(0, _number(request.query_params.get("first")))
-        state = View(watch).state(**versions, first=first)
+        """What the page shows; with `?brief`, what stands at its head alone, and whether there is news of alarms."""
+        view = View(watch)
+        if "brief" in request.query_params:
+            state = view.head()
+        else:
+            versions = {name: _number(request.query_params.get(name)) for name in ("lanes", "letters")}
+            state = view.state(**versions, first=max(0, _number(request.query_params.get("first"))))
         state["programs"] = list(self._watches)
         user = self._access.user(request.headers, request.cookies)
         state["writable"] = user is not None and user.may("configure")
@@ -139,24 +146,28 @@ class App:
         return Response(draw_graph(graph, live=live), media_type="image/svg+xml")
 
     async def _why(self, request: Request, watch: Watch) -> Response:
-        """Why an answer begins to hold: `name`, `row` (JSON) and `range` (`lo:hi`) are those of a bar."""
+        """Why an answer begins to hold: `name`, `row` (JSON) and `range` (`lo:hi`) are those of a bar; or why the open alarm
+        with the id `alarm` does."""
         if watch.engine is None or not watch.engine.remembers:
             return JSONResponse({"error": "this run does not explain"}, 404)
-        fact = _fact(request)
+        identity = request.query_params.get("alarm")
+        fact = _fact(request) if identity is None else watch.desk.begin(identity, moment_of(watch))
+        if fact is None and identity is not None:
+            return JSONResponse({"error": "no such alarm is open that has begun"}, 404)
         if fact is None:
-            return JSONResponse({"error": "expected `name`, `row` and `range`"}, 400)
+            return JSONResponse({"error": "expected `name`, `row` and `range`, or `alarm`"}, 400)
         known_as = watch.plan.schema.predicates.get(fact[0])
         if known_as is None or known_as.arity != len(fact[1]):
-            told = f"the program has no predicate `{fact[0]}` with {len(fact[1])} arguments"
-            return JSONResponse({"error": told}, 400)
+            unknown = f"the program has no predicate `{fact[0]}` with {len(fact[1])} arguments"
+            return JSONResponse({"error": unknown}, 400)
         timeline = watch.plan.timeline
         self._threads = self._threads or anyio.CapacityLimiter(_REASONS_AT_ONCE)
         try:
             known = watch.engine.known(TimeFormatter(timeline, iso=timeline.unit is not None).at)
-            reason = await anyio.to_thread.run_sync(_told, known, timeline, fact, limiter=self._threads)
+            told = await anyio.to_thread.run_sync(reason, known, watch.plan.schema, fact, limiter=self._threads)
         except TidelogError as error:
             return JSONResponse({"error": str(error)}, 409)
-        return JSONResponse(reason, 409 if "error" in reason else 200)
+        return JSONResponse(told, 409 if "error" in told else 200)
 
     # --- for machines ---------------------------------------------------------------------------------------------------
 
@@ -254,16 +265,6 @@ def _user(user: User | None, *, asks: bool) -> dict[str, str]:
     if user is None:
         return {"name": "", "role": "view" if asks else "configure"}
     return {"name": user.name, "role": user.role}
-
-
-def _told(known: Reasons, timeline: Timeline, fact: Record) -> dict[str, str]:
-    """A reason as the page shows it; an error where the fact does not hold by what is known."""
-    reason = known.why(fact)
-    note = "; ".join(reason.notes)
-    if reason.holds:
-        return {"text": reason.text(), "svg": reason.svg(), "note": note}
-    name = format_record(fact, timeline)
-    return {"error": f"`{name}` does not follow from what is known" + (f": {note}" if note else "")}
 
 
 def _file(name: str, status: int = 200) -> Response:

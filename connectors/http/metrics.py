@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 
 from tidelog.connectors.http.watching.measures import Durations
 from tidelog.connectors.http.watching.sources import source_name
-from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.http.watching.watched import RunCounts
 from tidelog.plans.data.timeline import NEG, POS
@@ -187,7 +187,7 @@ class _Families:
 
     def _read_desk(self, watch: Watch) -> None:
         name, desk = watch.name, watch.desk
-        found: Counter[tuple[str, str]] = Counter((item.priority, item.state) for item in desk.open_alarms())
+        found: Counter[tuple[str, str]] = Counter((item.priority, item.state) for item in desk.open_alarms(moment_of(watch)))
         for priority, state in product(dict.fromkeys(alarm.declared.priority for alarm in watch.plan.alarms), STATES):
             self.alarms.add_metric([name, priority, state], found[priority, state])
         done = dict.fromkeys(ACTIONS, 0)

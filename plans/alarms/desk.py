@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from hashlib import blake2s
 from typing import Final, Literal, get_args
 
 import msgspec
 
-from tidelog.plans.data.facts import Record, Row, format_constant
-from tidelog.plans.data.timeline import POS, Timeline
+from tidelog.plans.data.facts import Record, Row, format_atom, format_constant, moment_of
+from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.tree.alarms import Alarm
+from tidelog.plans.tree.brief import brief
 from tidelog.plans.tree.syntax import PriorityName
 
 StateName = Literal["out_of_service", "shelved", "suppressed", "unacknowledged", "acknowledged", "returned_unacknowledged"]
@@ -34,15 +36,16 @@ class Deed:
     at: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class OpenAlarm:
-    """An alarm that is not normal. Times are encoded.
+    """An alarm that is not normal. Times are encoded (`timeline.decode_point`); `begins_at` and so on are times in UTC.
 
     `begins` is when its condition began to hold, None where it does not, and never did in this state; `ends` when it ended,
     where it waits to be acknowledged. `shelved_until` is the last end of its shelves. `cause` is the `id` of the alarm into
     which it is folded, and `folded` how many are folded into this one.
     """
 
+    timeline: Timeline
     id: str
     alarm: str
     args: Row
@@ -58,6 +61,31 @@ class OpenAlarm:
     is_suppressed: bool = False
     cause: str | None = None
     folded: int = 0
+
+    @property
+    def begins_at(self) -> datetime | None:
+        """When it began; None where that is not known. ValueError where the program declares no unit."""
+        return self._moment(self.begins)
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """When it ended, where it waits to be acknowledged; otherwise as `begins_at`."""
+        return self._moment(self.ends)
+
+    @property
+    def shelved_until_at(self) -> datetime | None:
+        """When its last shelf ends; otherwise as `begins_at`."""
+        return self._moment(self.shelved_until)
+
+    def _moment(self, point: int | None) -> datetime | None:
+        if point is None or not NEG < point < POS:
+            return None
+        return moment_of(self.timeline, self.timeline.decode_point(point))
+
+    def __repr__(self) -> str:
+        cause = "" if self.cause is None else "folded"
+        folded = f"{self.folded} folded into it" if self.folded else ""
+        return brief(self, format_atom(self.alarm, self.args), self.priority, self.state, cause, folded)
 
 
 def alarm_id(alarm: str, row: Sequence[object]) -> str:
@@ -86,9 +114,11 @@ def parts_of(alarms: Iterable[Alarm], silent: Iterable[str]) -> list[str]:
 
 
 @uncollected()
-def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Record]) -> list[OpenAlarm]:
+def open_alarms(
+    alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Record], begun: Iterable[Record] = ()
+) -> list[OpenAlarm]:
     """All alarms that are not normal, of what is `held` of their conditions and parts: the most urgent ones first, and of
-    these what began last."""
+    these what began last. Conditions that have `begun` since then count as alarms that nobody has acknowledged or hidden."""
     known = {alarm.name: alarm for alarm in alarms}
     conditions: dict[Key, int] = {}
     causes: dict[Key, list[Key]] = {}
@@ -109,7 +139,7 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
             continue
         item = found.get(key)
         if item is None:
-            item = found[key] = _open(alarm, key[1])
+            item = found[key] = _open(alarm, key[1], timeline)
         states.setdefault(key, set()).add(part)
         _add(item, part, row[size:], lo, timeline)
     for key, item in found.items():
@@ -117,6 +147,10 @@ def open_alarms(alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Reco
         item.begins = conditions.get(key, item.begins)
     for key in [key for key in found if not states[key] & _OPEN]:
         del found[key]
+    for name, row, lo, _ in begun:
+        if (name, row) not in found:
+            found[name, row] = _open(known[name], row, timeline)
+            found[name, row].begins = lo
     _fold(found, causes)
     return sorted(found.values(), key=_urgency)
 
@@ -138,8 +172,8 @@ def _fold(found: Mapping[Key, OpenAlarm], causes: Mapping[Key, Sequence[Key]]) -
             found[first].folded += 1
 
 
-def _open(alarm: Alarm, row: Row) -> OpenAlarm:
-    return OpenAlarm(alarm_id(alarm.name, row), alarm.name, row, alarm.declared.priority, alarm_text(alarm, row))
+def _open(alarm: Alarm, row: Row, timeline: Timeline) -> OpenAlarm:
+    return OpenAlarm(timeline, alarm_id(alarm.name, row), alarm.name, row, alarm.declared.priority, alarm_text(alarm, row))
 
 
 def _add(item: OpenAlarm, part: str, told: Row, lo: int, timeline: Timeline) -> None:

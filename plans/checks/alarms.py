@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.alarms import Alarm, alarms_of
+from tidelog.plans.tree.alarms import Alarm, alarms_of, is_of_alarm
 from tidelog.plans.tree.walk import derived, head_atom, statements_of, written
 
 MAX_ALARMS = 500
 """The most alarms that a program may declare."""
+_DECLARING = (syntax.Input, syntax.Background, syntax.CalendarDeclaration, syntax.AlarmDeclaration)
 
 
 def check_alarms(program: syntax.Program) -> Iterator[Diagnostic]:
@@ -40,7 +41,7 @@ def _check_units(program: syntax.Program, declared: tuple[syntax.AlarmDeclaratio
         return
     for item in declared:
         if item.longest_unit:
-            message = f"`shelve at most {item.longest}{item.longest_unit}` needs to know what the number 1 means as a time"
+            message = f"`shelve at most {item.longest} {item.longest_unit}` needs to know what the number 1 means as a time"
             yield Diagnostic("unit-undeclared", message, item.span, help="declare it, such as `timeline integer, unit 1 s`")
 
 
@@ -56,7 +57,7 @@ def _check_derived(
 
 def _check_names(program: syntax.Program) -> Iterator[Diagnostic]:
     """Nobody else derives, or hands in, what an alarm's declaration stands for."""
-    alarms = {alarm.state: alarm for alarm in alarms_of(program)}
+    alarms = alarms_of(program)
     for item in written(program) if alarms else ():
         name = None
         if isinstance(item, syntax.Rule):
@@ -64,10 +65,11 @@ def _check_names(program: syntax.Program) -> Iterator[Diagnostic]:
             name = None if head is None else head.predicate
         elif isinstance(item, syntax.FactStatement):
             name = item.atom.predicate
-        elif isinstance(item, syntax.Input | syntax.Background | syntax.CalendarDeclaration):
+        elif isinstance(item, _DECLARING):
             name = item.predicate
-        if name in alarms:
-            alarm = alarms[name]
-            message = f"`{name}` is the state of alarm `{alarm.name}`, and nothing else"
+        alarm = None if name is None else next((alarm for alarm in alarms if is_of_alarm(name, [alarm])), None)
+        if alarm is not None:
+            what = "the state" if name == alarm.state else "a part"
+            message = f"`{name}` is {what} of alarm `{alarm.name}`, and nothing else"
             notes = (Note(alarm.declared.span, "declared here"),)
             yield Diagnostic("alarm-name", message, item.span, notes=notes, help="give this another name")

@@ -68,8 +68,9 @@ def _unused_rules(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> It
 
 
 def _needed(program: syntax.Program, rules: tuple[syntax.Rule, ...]) -> set[str]:
-    """The outputs, the queries, what constraints read, and all that these are derived from."""
+    """The outputs, the queries, what constraints read or inhibits alarms, and all that these are derived from."""
     wanted = [name for output in statements_of(program, syntax.Output) for name in output.predicates]
+    wanted += [atom.predicate for alarm in statements_of(program, syntax.AlarmDeclaration) for atom in alarm.inhibitors]
     return needed_for([*wanted, *(ask.query.predicate for ask in statements_of(program, syntax.Ask))], rules)
 
 

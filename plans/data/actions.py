@@ -60,9 +60,9 @@ def action_record(schema: Schema, times: TimeReader, action: Action, at: TimeLik
         return known.actions[action.name], schema.check(known.actions[action.name], row), point, point
     begin = schema.timeline.decode_point(point)
     end = begin + _lasting(known, times, action.lasting)
-    ends = schema.timeline.format_point(schema.timeline.encode_point(end))
+    begins, ends = schema.timeline.format_point(point), schema.timeline.format_point(schema.timeline.encode_point(end))
     lo, hi = schema.timeline.encode_interval(Interval(begin, end, right_open=True))
-    return known.actions["shelve"], schema.check(known.actions["shelve"], (*row, ends)), lo, hi
+    return known.actions["shelve"], schema.check(known.actions["shelve"], (*row, begins, ends)), lo, hi
 
 
 def alarm_schema(name: str, actions: Mapping[str, str], declared: AlarmDeclaration, unit: Fraction | None) -> AlarmSchema:

@@ -227,6 +227,19 @@ def format_record(record: Record, timeline: Timeline) -> str:
     return f"{format_atom(predicate, row)}@{timeline.format_range(lo, hi)}"
 
 
+def moment_of(timeline: Timeline, time: Time) -> datetime | None:
+    """A time in UTC, rounded down to a microsecond; None for what is infinite. ValueError where there is no unit, and beyond
+    the years 1 to 9999."""
+    if timeline.unit is None:
+        raise ValueError("the program declares no unit, such as `timeline integer, unit 1 s`: times are numbers")
+    if isinstance(time, float):
+        return None
+    try:
+        return _EPOCH + timedelta(microseconds=math.floor(time * timeline.unit * 1_000_000))
+    except OverflowError:
+        raise ValueError(f"`{time}` lies beyond the years 1 to 9999") from None
+
+
 class Answer:
     """A derived fact: it is guaranteed to hold over the whole interval. As text it is a fact as in data.
 
@@ -289,15 +302,7 @@ class Answer:
         return self._moment(self.interval.high)
 
     def _moment(self, time: Time) -> datetime | None:
-        unit = self._timeline.unit
-        if unit is None:
-            raise ValueError("the program declares no unit, such as `timeline integer, unit 1 s`: times are numbers")
-        if isinstance(time, float):
-            return None
-        try:
-            return _EPOCH + timedelta(microseconds=math.floor(time * unit * 1_000_000))
-        except OverflowError:
-            raise ValueError(f"`{time}` lies beyond the years 1 to 9999") from None
+        return moment_of(self._timeline, time)
 
     @property
     def text(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import format_time
+from tidelog.plans.explaining.alarm_rules import alarm_of, alarm_rules
 from tidelog.plans.explaining.json import explain_json, explain_program
 from tidelog.plans.explaining.mermaid import explain_mermaid
 from tidelog.plans.explaining.showing.graphs import plan_picture
@@ -15,6 +17,7 @@ from tidelog.plans.language.printing import format_formula, format_program, form
 from tidelog.plans.normal.program import as_program
 from tidelog.plans.plan.plan import Loop, Plan, Step
 from tidelog.plans.plan.questions import Question
+from tidelog.plans.tree import brief
 from tidelog.plans.tree.syntax import Program, TimelineDeclaration
 
 STAGES = ("text", "normal", "plan")
@@ -50,20 +53,34 @@ def _program(plan: Plan | BatchPlan, stage: str) -> Program:
 
 
 def explain_plan(plan: Plan) -> str:
-    """The plan as text: a block for each step, in the order in which they run, each loop before its first step."""
+    """The plan as text: a block for each step, in the order in which they run, each loop before its first step.
+
+    Of the steps that an alarm's declaration stands for, it is told how many there are.
+    """
     loops = {loop.number: loop for loop in plan.loops}
     steps = {step.id: step for step in plan.steps}
     lines = [f"plan of {plan.name}", f"  {_timeline(plan)}"]
+    rules, of_alarms = alarm_rules(plan.alarms), Counter[str]()
     for view in views_of(plan):
+        if (alarm := rules.get(view.source) or alarm_of(steps[view.id].predicate, plan.alarms)) is not None:
+            of_alarms[alarm] += 1
+            continue
         if view.loop in loops:
             lines += ["", *_loop(loops.pop(view.loop), steps, plan)]
         lines += ["", *_step(view)]
+    lines += [line for name, count in of_alarms.items() for line in ("", _alarm(name, count, plan))]
     lines += _list("outputs", [f"{format_predicate(name)} from {step}" for name, step in plan.outputs.items()])
     lines += _list("constraints", [f"{step}: {format_statement(rule)}" for step, rule in plan.constraints.items()])
     lines += _list("questions", [_question(question) for question in plan.questions])
     run = [name for name, found in (("steps", plan.steps), ("questions", plan.questions)) if found]
     lines += _list("tasks", [f"all {listed(run)} run in one; each source and each sink has its own"] if run else [])
     return "".join(f"{line}\n" for line in lines)
+
+
+def _alarm(name: str, count: int, plan: Plan) -> str:
+    declared = next(alarm.declared for alarm in plan.alarms if alarm.name == name)
+    reads = [format_predicate(name), *(format_formula(atom) for atom in declared.inhibitors), "what people do"]
+    return f"alarm {format_predicate(name)}: its states, in {brief.number(count, 'step')}, from {listed(reads)}"
 
 
 def _question(question: Question) -> str:

@@ -88,6 +88,8 @@ def alarm_of(items: list[Any]) -> syntax.AlarmDeclaration:
     """The declaration of its parts, in any order; raises Refusal for what does not go together."""
     name: Name
     name, fields = items[1]
+    if " " in name.text:
+        raise refuse(name.span, "the name of an alarm is one word", help="rules made for it have names that begin with it")
     parts = [item for item in items[2:] if isinstance(item, Part)]
     span = cover([items[0], parts[-1] if parts else fields[-1] if fields else name])
     alarm = syntax.AlarmDeclaration(name.text, fields, span=span)

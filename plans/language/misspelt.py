@@ -26,6 +26,11 @@ _OF_TERMINALS = {
     "ROUND": ("round",),
     "DELAY": ("delay",),
     "FROM": ("from",),
+    "PRIORITY": ("priority",),
+    "TEXT": ("text",),
+    "ACKNOWLEDGE": ("acknowledge",),
+    "SHELVE": ("shelve",),
+    "INHIBITED": ("inhibited",),
 }
 """What a terminal of the grammar stands for, where the parser waits for it."""
 _KEYWORDS = frozenset([*PREFIXES, *_DIRECTIVES, *(word for words in _OF_TERMINALS.values() for word in words), "in", "of"])

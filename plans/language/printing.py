@@ -270,7 +270,7 @@ def _alarm(alarm: syntax.AlarmDeclaration) -> str:
     parts = [_declared(alarm.predicate, alarm.fields), f"priority {alarm.priority}"]
     parts += [f"text {quote(alarm.text)}"] if alarm.text else []
     parts += ["acknowledge"] if alarm.latched else []
-    parts += [] if alarm.longest is None else [f"shelve at most {format_time(alarm.longest)}{alarm.longest_unit}"]
+    parts += [] if alarm.longest is None else [f"shelve at most {format_time(alarm.longest)} {alarm.longest_unit}".rstrip()]
     parts += [f"inhibited by {_atom(atom)}" for atom in alarm.inhibitors]
     return f"alarm {', '.join(parts)}"
 

@@ -18,6 +18,7 @@ _FOUND = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_:/-]{0,39}|:-|!=|<=|>=|//|.", re.DO
 _CONTEXT = 200
 """How many characters behind the error the hints look at."""
 
+_FILE = "a file's name in double quotes"
 # The first set that the parser would accept in full says what was expected. Later entries are subsets of earlier ones.
 _STARTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"METRIC", "NOT"}), "a formula"),
@@ -33,7 +34,10 @@ _STARTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"KIND"}), "`rational` or `integer`"),
     (frozenset({"ROUNDING"}), "`down`, `nearest` or `up`"),
     (frozenset({"UNIT", "RESOLUTION", "ROUND"}), "`unit`, `resolution` or `round`"),
-    (frozenset({"STRING"}), "a file's name in double quotes"),
+    (frozenset({"PRIORITY", "SHELVE"}), "`priority`, `text`, `acknowledge`, `shelve at most` or `inhibited by`"),
+    (frozenset({"LEVEL"}), "`critical`, `high`, `medium` or `low`"),
+    (frozenset({"MOST"}), "`at most` and a time, such as `at most 8 h`"),
+    (frozenset({"STRING"}), _FILE),
     (frozenset({"COUNT"}), "a whole number"),
     (frozenset({"FROM"}), "`from`"),
     (frozenset({"LSQ"}), "a window, such as `[5]`"),
@@ -49,6 +53,7 @@ _ENDS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"COMMA", "$END"}), "`,` or the end of the statement"),
     (frozenset({"$END"}), "the end of the statement"),
     (frozenset({"IN"}), "a window, such as `in [10]`"),
+    (frozenset({"BY"}), "`by`"),
 )
 
 
@@ -73,6 +78,8 @@ def explain(text: str, raw: RawStatement, error: UnexpectedInput) -> Diagnostic:
         expected = "a rule, a fact or a directive"
     if expected == "`,` or `)`" and rest.startswith(":-"):
         expected = "`)`"
+    if expected == _FILE and text[raw.start : at].rstrip().lower().endswith("text"):
+        expected = "text in double quotes"
     missing = _is_missing(rest, is_start)
     found = _found(rest)
     span = _gap(text, raw, at) if missing else Span(at, at + max(len(found), 1))

@@ -42,6 +42,7 @@ from tidelog.plans.stages.seeds import seeds_program
 from tidelog.plans.stages.splitting import split_rules
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import (
+    AlarmDeclaration,
     Ask,
     Atom,
     Background,
@@ -133,11 +134,19 @@ def stages_of(plan: Plan) -> StagePlan:
 
 def _derived_stages(plan: Plan) -> tuple[Stage, ...]:
     """The stages of a plan that asks nothing."""
+    plan = _without_alarms(plan) if plan.alarms else plan
     program, data = declare_inputs(plan)
     declared = compile_program(program, outputs=bool(plan.outputs)) if data or program is not plan.program else plan
     split, loose = split_rules(declared)
     builder = _Builder(split, loose, {name: told for told, name in data.items()}, plan.facts)
     return tuple(builder.stages())
+
+
+def _without_alarms(plan: Plan) -> Plan:
+    """The plan of the same program with its alarms as rules alone, as any others."""
+    kept = tuple(each for each in plan.program.statements if not isinstance(each, AlarmDeclaration))
+    program = replace(plan.program, statements=kept)
+    return _with_facts_of(plan, compile_program(program, outputs=bool(plan.outputs)))
 
 
 # --- questions ----------------------------------------------------------------------------------------------------------

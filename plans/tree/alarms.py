@@ -2,12 +2,13 @@
 
 An alarm is an output whose predicate says when its condition holds. What people do with it are facts of further predicates,
 which no text declares: `'hot acknowledge'`, `'hot shelve'` and so on. Each has the alarm's arguments; then who did it, what
-was said, and from where (`via`). A shelf holds for as long as it was asked for; its last argument is the time of its end.
+was said, and from where (`via`). A shelf holds for as long as it was asked for; its last arguments are its begin and end, so
+that one which is begun anew is another, even with the same end.
 
 What follows is derived (ISA-18.2 and IEC 62682, OPC UA Part 9), with R for the alarm's arguments and P for those of people:
 
 - `'hot removed'(R, P)` from `'hot remove'(R, P)` on, up to `'hot restore'(R, _)`;
-- `'hot shelved'(R, P, E)` while `'hot shelve'(R, P, E)` holds, up to `'hot unshelve'(R, _)`;
+- `'hot shelved'(R, P, B, E)` while `'hot shelve'(R, P, B, E)` holds, up to `'hot unshelve'(R, _)`;
 - `'hot suppressed'(R)` while `hot(R)` and what inhibits it hold;
 - `'hot active'(R)` while `hot(R)` holds and is none of these;
 - `'hot acknowledged'(R, P)` from `'hot acknowledge'(R, P)` on, for as long as it is active without a break;
@@ -16,6 +17,7 @@ What follows is derived (ISA-18.2 and IEC 62682, OPC UA Part 9), with R for the 
 - `'hot returned'(R)` while it is raised, and not active;
 - `hot_state(R, S)` with the first of `STATES` that is so. It has none where it is normal.
 
+What hides an alarm, and what ends that, at the same time: the end counts, so that nothing is hidden by mistake.
 An alarm that comes out of a shelf, of suppression, or back into service while its condition holds is unacknowledged: it is
 shown anew.
 """
@@ -33,6 +35,7 @@ from tidelog.plans.tree.syntax import (
     AlarmDeclaration,
     Atom,
     Binary,
+    Conjunction,
     Constant,
     Field,
     Formula,
@@ -61,6 +64,8 @@ STATES: Final = (
 """The states of an alarm that is not normal."""
 BY: Final = ("who", "comment", "via")
 """What is known of everything that people do."""
+SHELF: Final = (*BY, "begins", "ends")
+"""What is known of a shelf."""
 _STATE: Final = "_state"
 
 
@@ -91,7 +96,7 @@ class Alarm:
         own = {"active": 0}
         own |= {"raised": 0, "returned": 0} if self.declared.latched else {}
         own |= {"suppressed": 0} if self.declared.inhibitors else {}
-        theirs = {"acknowledged": by, "shelved": by + 1, "removed": by}
+        theirs = {"acknowledged": by, "shelved": len(SHELF), "removed": by}
         return {self.part(what): size + more for what, more in {**own, **theirs}.items()}
 
     @cached_property
@@ -103,8 +108,10 @@ class Alarm:
         """What the declaration stands for beside itself; where a program `is_strict`, it declares its inputs."""
         fields, span = self.declared.fields, self.declared.span
         yield Output((self.name,), (fields,) if fields else (), span=span)
+        if len({field.name for field in fields}) < len(fields):
+            return  # what is wrong with them is said of the output alone
         for action in ACTIONS if is_strict else ():
-            more = (*BY, "ends") if action == "shelve" else BY
+            more = SHELF if action == "shelve" else BY
             yield Input(self.part(action), (*fields, *(Field(name, "text") for name in more)), span=span)
         yield from self._rules()
 
@@ -131,15 +138,15 @@ class Alarm:
         restored, back = self._atom(self.part("restored")), self._some("restore", BY)
         removed = self._atom(self.part("removed"), BY)
         yield self._rule(restored, back)
-        begun = Binary("since", EVER, Negation(restored), self._atom(self.part("remove"), BY), self.declared.span)
+        remove = Conjunction((self._atom(self.part("remove"), BY), Negation(restored)))
+        begun = Binary("since", EVER, Negation(restored), remove, self.declared.span)
         yield self._rule(removed, Negation(restored), begun)
 
     def _shelved(self) -> Iterator[Rule]:
-        ends = (*BY, "ends")
-        shelf, opened, ended = (self._atom(self.part(what), ends) for what in ("shelve", "unshelving", "unshelved"))
+        shelf, opened, ended = (self._atom(self.part(what), SHELF) for what in ("shelve", "unshelving", "unshelved"))
         yield self._rule(opened, shelf, self._some("unshelve", BY))
         yield self._rule(ended, shelf, Binary("since", EVER, shelf, opened, self.declared.span))
-        yield self._rule(self._atom(self.part("shelved"), ends), shelf, Negation(ended))
+        yield self._rule(self._atom(self.part("shelved"), SHELF), shelf, Negation(ended))
 
     def _acknowledged(self, active: Atom) -> Iterator[Rule]:
         done, noted = (self._atom(self.part(what), BY) for what in ("acknowledged", "acknowledged now"))
@@ -175,7 +182,7 @@ class Alarm:
     # --- their parts ----------------------------------------------------------------------------------------------------
 
     def _hidden(self) -> list[Atom]:
-        return [self._some("removed", BY), self._some("shelved", (*BY, "ends"))]
+        return [self._some("removed", BY), self._some("shelved", SHELF)]
 
     @cached_property
     def _variables(self) -> dict[str, Variable]:
@@ -219,15 +226,28 @@ class Alarm:
 
 def alarms_of(program: Program) -> tuple[Alarm, ...]:
     """The alarms that a program declares, each once."""
-    declared = [item for item in program.statements if isinstance(item, AlarmDeclaration)]
-    return tuple(map(Alarm, {item.predicate: item for item in reversed(declared)}.values()))[::-1]
+    return _alarms(program.statements)
 
 
 def with_alarms(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """The statements, and what alarms stand for."""
-    declared = {item.predicate: item for item in reversed(statements) if isinstance(item, AlarmDeclaration)}
     is_strict = any(isinstance(item, Input) for item in statements)
-    return (*statements, *(made for item in declared.values() for made in Alarm(item).statements(is_strict=is_strict)))
+    return (*statements, *(made for alarm in _alarms(statements) for made in alarm.statements(is_strict=is_strict)))
+
+
+def _alarms(statements: Sequence[Statement]) -> tuple[Alarm, ...]:
+    first: dict[str, AlarmDeclaration] = {}
+    for item in statements:
+        if isinstance(item, AlarmDeclaration):
+            first.setdefault(item.predicate, item)
+    return tuple(map(Alarm, first.values()))
+
+
+def with_states(program: Program) -> Program:
+    """A program of which the states of all alarms are told."""
+    told = {name for item in program.statements if isinstance(item, Output) for name in item.predicates}
+    names = tuple(alarm.state for alarm in alarms_of(program) if alarm.state not in told)
+    return replace(program, statements=(*program.statements, Output(names))) if names else program
 
 
 def silent_outputs(program: Program) -> frozenset[str]:
@@ -240,3 +260,9 @@ def silent_outputs(program: Program) -> frozenset[str]:
 def is_of_alarm(predicate: str, alarms: Sequence[Alarm]) -> bool:
     """Whether a predicate is one that an alarm's declaration stands for, other than its condition."""
     return any(predicate == alarm.state or predicate.startswith(f"{alarm.name} ") for alarm in alarms)
+
+
+def is_within_alarm(predicate: str, alarms: Sequence[Alarm]) -> bool:
+    """Whether a predicate stands between what people do and the state of an alarm, which tell what it tells."""
+    found = (alarm for alarm in alarms if is_of_alarm(predicate, [alarm]))
+    return any(predicate != alarm.state and predicate not in alarm.actions.values() for alarm in found)

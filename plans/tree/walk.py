@@ -44,6 +44,7 @@ def written(program: syntax.Program) -> tuple[syntax.Statement, ...]:
         for item in program.statements
         if not (isinstance(item, syntax.Rule) and item.assigns == "holds")
         and (item.span not in alarms or isinstance(item, syntax.AlarmDeclaration))
+        and not (isinstance(item, syntax.Output) and item.is_silent)
     )
 
 

@@ -15,6 +15,7 @@ from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecEr
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
+from tidelog.plans.tree.alarms import alarms_of
 from tidelog.plans.tree.causes import with_desk
 from tidelog.plans.tree.syntax import CalendarDeclaration, Program
 from tidelog.plans.tree.walk import statements_of
@@ -46,6 +47,9 @@ class Reloading:
         self._now = Filling.of(session, session.plan)
         before, unknown = self._plan_before()
         self._check_times(before)
+        self._silent = before.silent | self._now.plan.silent
+        still = {alarm.name for alarm in self._now.plan.alarms}
+        self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
         stored = Filling.of(session, before)
         self._restore(stored, unknown)
         begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
@@ -63,7 +67,10 @@ class Reloading:
             raise SpecError(self._refusal(dropped))
         changed = [item for item in found if item.fate != "kept"]
         for item in changed:
-            logger.warning("%s", item)
+            if item.name not in self._silent:
+                logger.warning("%s", item)
+        for name in self._gone:
+            logger.warning("alarm `%s` is not declared any more: what people did with it is dropped", name)
         if not changed:
             logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()
@@ -71,7 +78,7 @@ class Reloading:
 
     def _refusal(self, dropped: list[Becoming]) -> str:
         changed = what_changed(self._head.text, self._now.plan.program.text)
-        told = "; ".join(map(str, dropped))
+        told = "; ".join(str(item) for item in dropped if item.name not in self._silent or len(dropped) == 1)
         hint = '`--reload drop` lets it go, in a gateway `when_program_changes = "drop"`'
         return f"{self._place} was stored by another program{changed}, and would lose state: {told}: {hint}"
 
@@ -88,14 +95,17 @@ class Reloading:
         only_asks = bool(now.questions) and not now.outputs
         try:
             program = _with_events_of(parse(self._head.text, self._head.program), now.program)
-            program = with_desk(program) if now.silent else program
-            plan = compile_program(program, outputs=not only_asks, depth=depth)
+            compiled = [
+                compile_program(each, outputs=not only_asks, depth=depth) for each in _with_and_without_desk(program)
+            ]
         except ProgramError as error:
             raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error
-        plan = replace(plan, facts=(*plan.facts, *self._background(plan)))
-        plan = replace(plan, unfoldings=_unfold(plan))
-        if fingerprint(plan) == self._head.fingerprint:
-            return plan, frozenset()
+        plans = [replace(plan, facts=(*plan.facts, *self._background(plan))) for plan in compiled]
+        plans = [replace(plan, unfoldings=_unfold(plan)) for plan in plans]
+        for plan in plans:
+            if fingerprint(plan) == self._head.fingerprint:
+                return plan, frozenset()
+        plan = next((plan for plan in plans if bool(plan.silent) == bool(now.silent)), plans[0])
         if self._head.snapshot < self._head.events:
             raise SpecError(
                 f"{self._place}: the background of its program, or a calendar's file, has changed, and it was not stopped "
@@ -148,6 +158,11 @@ def _with_events_of(before: Program, now: Program) -> Program:
     files = {(item.path, item.predicate): item for item in statements_of(now, CalendarDeclaration)}
     calendars = (item for item in statements_of(before, CalendarDeclaration) if item.path)
     return with_events(before, (files.get((item.path, item.predicate), replace(item, events=())) for item in calendars))
+
+
+def _with_and_without_desk(program: Program) -> list[Program]:
+    """The forms of a program in which a run may have had it: its text does not say whether there was a desk."""
+    return [program, with_desk(program)] if alarms_of(program) else [program]
 
 
 def _unfold(plan: Plan) -> tuple[Unfolding, ...]:

@@ -53,10 +53,37 @@ class Held:
                 if row not in standing and (run := _run_at(bounds, present, known)) is not None:
                     found.append((output, row, *run))
             for row, lo in standing.items():
-                bounds = coverage.rows.get(row, [])
-                begin = min([lo, *(bounds[i] for i in overlapping(bounds, lo - 1, lo))])
-                found.append((output, row, begin, POS))
+                found.append((output, row, _begin(coverage.rows.get(row, []), lo), POS))
         found.sort(key=lambda record: -record[2])
+        return found
+
+    def begun(self, outputs: Iterable[str], after: int, present: int) -> list[Record]:
+        """What of some outputs began after a time, and holds at the present."""
+        found = []
+        for output in outputs:
+            standing = self._standing[output]
+            found += [(output, row, lo, POS) for row, lo in standing.items() if after < lo <= present]
+            for row, bounds in self._coverage[output].rows.items():
+                for i in overlapping(bounds, present, present):
+                    if bounds[i] > after and row not in standing:
+                        found.append((output, row, bounds[i], bounds[i + 1]))
+        return found
+
+    def now(self, frontier: int, outputs: Iterable[str]) -> list[Record]:
+        """What holds at the frontier of these outputs, each with its range; what begins later is left out.
+
+        What holds at the time up to which an output is known has not ended.
+        """
+        found: list[Record] = []
+        for output in outputs:
+            rows, standing = self._coverage[output].rows, self._standing[output]
+            present = min(frontier, shift(frontier, self._leads[output]))
+            for row, lo in standing.items():
+                if lo <= present:
+                    found.append((output, row, _begin(rows.get(row, []), lo), POS))
+            for row, bounds in rows.items():
+                if row not in standing or standing[row] > present:
+                    found += [(output, row, bounds[i], bounds[i + 1]) for i in overlapping(bounds, present, present)]
         return found
 
     def forget(self, frontier: int) -> None:
@@ -65,8 +92,10 @@ class Held:
             return
         for output, coverage in self._coverage.items():
             bound = min(frontier, shift(frontier, self._leads[output]))
+            standing = self._standing[output]
             for row, bounds in [*coverage.rows.items()]:
-                ended = next(overlapping(bounds, bound, POS), len(bounds))
+                # What goes on without a break may have begun in a range before it.
+                ended = next(overlapping(bounds, min(bound, standing.get(row, POS) - 1), POS), len(bounds))
                 del bounds[:ended]
                 if not bounds:
                     del coverage.rows[row]
@@ -90,6 +119,11 @@ class Held:
             self._coverage[output].restore(coverage)
             self._standing[output] = {tuple(row): lo for row, lo in opened}
         self._count = sum(self.entries().values())
+
+
+def _begin(bounds: Bounds, lo: int) -> int:
+    """Where that begins which goes on from a time on: in a range of the same row that it continues, or there."""
+    return min([lo, *(bounds[i] for i in overlapping(bounds, lo - 1, lo))])
 
 
 def _run_at(bounds: Bounds, present: int, known: int) -> tuple[int, int] | None:

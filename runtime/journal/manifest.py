@@ -100,6 +100,8 @@ def fingerprint(plan: Plan) -> str:
     digest = sha256(format_program(plan.program).encode())
     for record in plan.facts:
         digest.update(repr(record).encode())
+    if plan.silent:  # the same text without a desk is another plan
+        digest.update(repr(sorted(plan.silent)).encode())
     for question in plan.questions:
         digest.update(repr((question.name, question.query, question.depth)).encode())
     return digest.hexdigest()

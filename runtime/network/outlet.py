@@ -64,11 +64,8 @@ class Outlet:
         else:
             if self.held is not None and (facts or notices is not None):
                 self.held.receive(step, facts, notices)
-            records = self.emission.receive(step, facts, frontier, notices)
-            if step in self._silent:
-                self.unsaid += len(records)
-            else:
-                self.answers += self._untold(records) if self.told else records
+            records = self.said(self.emission.receive(step, facts, frontier, notices))
+            self.answers += self._untold(records) if self.told else records
             if step in self.told:
                 self._forget(step, frontier)
 

@@ -219,9 +219,9 @@ class Runner:
         """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""
         return [*self._sources.connected(), *[(sink.name, sink.standing.is_connected) for sink in self._sinks]]
 
-    def open_alarms(self) -> list[OpenAlarm]:
+    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
         """All alarms that are not normal: see `Session.open_alarms`."""
-        return self._session.open_alarms()
+        return self._session.open_alarms(present)
 
     @property
     def alarm_changes(self) -> int:

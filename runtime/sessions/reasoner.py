@@ -242,8 +242,9 @@ class Reasoner:
         """
         return [] if self._outlet.held is None else self._outlet.held.at(present, self._intake.frontier, self.plan.told)
 
-    def open_alarms(self) -> list[OpenAlarm]:
-        """All alarms that are not normal, as far as the stream is complete.
+    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
+        """All alarms that are not normal, as far as the stream is complete; and those that have begun up to the present
+        (encoded), where there is one.
 
         MethodError without `held`, and where the plan was not made for a desk (`tidelog.compile(…, desk=True)`).
         """
@@ -253,7 +254,9 @@ class Reasoner:
         if held is None:
             raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
         frontier = self._intake.frontier
-        return open_alarms(plan.alarms, plan.timeline, held.at(frontier, frontier, parts_of(plan.alarms, plan.silent)))
+        begun = [] if present is None else held.begun([alarm.name for alarm in plan.alarms], frontier, present)
+        known = held.now(frontier, parts_of(plan.alarms, plan.silent))
+        return open_alarms(plan.alarms, plan.timeline, known, begun)
 
     @property
     def alarm_changes(self) -> int:

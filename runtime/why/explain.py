@@ -17,10 +17,10 @@ from tidelog.runtime.why.absent.why_not import Refuter, WhyNot
 from tidelog.runtime.why.evidence.clauses import clauses_of
 from tidelog.runtime.why.evidence.model import Model, Writing
 from tidelog.runtime.why.evidence.windows import Windows
-from tidelog.runtime.why.proofs.certificate import Certificate, Writer, certificate
+from tidelog.runtime.why.proofs.certificate import Certificate, Writer, certificate, in_order
 from tidelog.runtime.why.proofs.lanes import lanes_of
 from tidelog.runtime.why.proofs.picture import draw
-from tidelog.runtime.why.proofs.proof import Proof, Prover
+from tidelog.runtime.why.proofs.proof import AGGREGATE, PARTS, Proof, Prover
 from tidelog.runtime.why.proofs.search import Search
 from tidelog.runtime.why.proofs.tree import tree
 
@@ -46,6 +46,12 @@ class Reason:
     def certificate(self) -> Certificate:
         """The proof as plain data, which `tidelog verify` checks."""
         return certificate(self.proof, self.plain)
+
+    def given(self) -> list[Record]:
+        """The facts on which it rests in the end, each once: what was given, in order of time."""
+        below = (each for each in in_order(self.proof) if not each.is_rule and each.by not in (PARTS, AGGREGATE))
+        facts = dict.fromkeys((each.predicate, each.row, each.lo, each.hi) for each in below)
+        return sorted(facts, key=lambda fact: fact[2:])
 
     def svg(self) -> str:
         """A timeline with a lane for each fact, and the windows that rules look at."""

@@ -9,6 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from web.serving import Serving, serving, until
 
+from tidelog.connectors.http.watching.state import moment_of
+
 pytestmark = pytest.mark.anyio
 
 PROGRAM = """
@@ -43,7 +45,7 @@ async def act(run: Serving, alarm: dict[str, Any], action: str, **told: str) -> 
 
 async def until_open(run: Serving, count: int) -> list[dict[str, Any]]:
     """The open alarms, once there are so many."""
-    await until(lambda: len(run.watch.desk.open_alarms()) == count)
+    await until(lambda: len(run.watch.desk.open_alarms(moment_of(run.watch))) == count)
     found: list[dict[str, Any]] = (await run.client.get("/alarms")).json()["alarms"]
     return found
 
@@ -113,7 +115,7 @@ async def test_prometheus_is_told_of_alarms() -> None:
     async with serving(PROGRAM, emit="changes") as run:
         await run.post(held("hot", "north", 10, 500) + held("hot", "south", 10, 500) + held("door", "hall", 11, 500))
         await run.post(held("door", "attic", 20, 20))
-        north = next(alarm for alarm in await until_open(run, 3) if alarm["args"] == ["north"])
+        north = next(alarm for alarm in await until_open(run, 4) if alarm["args"] == ["north"])
         await act(run, north, "acknowledge")
         await act(run, north, "comment", comment="on my way")
         found: dict[tuple[str, ...], float] = {}

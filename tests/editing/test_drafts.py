@@ -58,6 +58,9 @@ calendar office = mon-fri 08:00-17:00, zone "Europe/Berlin", except holiday.
 calendar holiday = dec 24-26.
 a(S, A) :- A = avg(V) over temp(S, V) per office by S, not holiday.
 a(S) :- temp(S, V), office(S).
+alarm hot(sensor: text), priority high, text "{sensor} is hot", acknowledge, shelve at most 8 h, inhibited by door(sensor).
+alarm alarm(s), inhibited by office, shelve at most 5.
+a(S) :- hot_state(S, shelved), not alarm_state(S, suppressed).
 tepm(S) :- tmep(S, C)
 p(X :- q(X).
 % only a comment

@@ -36,11 +36,14 @@ ask alarm(X)@T.
 calendar office = mon-fri 08:00-12:00 13:00-17:00, sat 9:00-12:30, zone "Europe/Berlin", EXCEPT holiday, 'a b'.
 calendar holiday = 2026-12-24 to 2026-12-26, jan 1, dec 24-jan 2, mon wed.
 calendar day(D) = each day, zone "Europe/Berlin".
+alarm hot(room: text), priority HIGH, text "{room} is hot", acknowledge, shelve at most 8 h, inhibited by office(room).
+alarm 'too-hot', inhibited by 'a b', acknowledge.
 h(A) :- A = avg(V) over p(S, V) per week zone "Asia/Tokyo" by S, per(zone), B = count() over q(X) per office, each(except).
 """
 KEYWORDS = {
     *("METRIC", "NOT", "SINCE", "UNTIL", "IN", "STEP", "OF", "MOD", "TIMELINE", "INPUT", "OUTPUT", "BACKGROUND", "ASK"),
     *("KIND", "UNIT", "RESOLUTION", "ROUND", "DELAY", "FROM", "TYPE", "ROUNDING"),
+    *("ALARM", "PRIORITY", "LEVEL", "TEXT", "ACKNOWLEDGE", "SHELVE", "MOST", "INHIBITED"),
     *("CALENDAR", "EACH", "ZONE", "EXCEPT", "PER", "PERIOD"),
 }
 
@@ -82,7 +85,7 @@ def test_variables_and_types_have_colours_of_their_own() -> None:
     found = {value: kind for kind, value in TideLexer().get_tokens(FORMS)}
     assert found["X"] is Name.Variable
     assert found["wt-25"] is Name.Constant
-    assert found["text"] is found["integer"] is Keyword.Type
+    assert found["number"] is found["integer"] is found["HIGH"] is Keyword.Type
     assert found["Top"] is Keyword.Constant
     assert found["abs"] is Name.Builtin
     assert found["5 min"] in Number

@@ -370,6 +370,41 @@ def _inlays(server: Client, uri: str, lines: int) -> list[dict[str, Any]]:
 # --- changes ------------------------------------------------------------------------------------------------------------
 
 
+ALARMS = """\
+timeline integer, unit 1 s.
+input temp(room: text).
+input service(room: text).
+hot(R) :- temp(R).
+% Somebody has to look.
+alarm hot(room: text), priority high, text "{room} is hot", acknowledge, shelve at most 8 h, inhibited by service(room).
+seen(R) :- hot_state(R, acknowledged).
+output hot_state, seen.
+"""
+
+
+def test_alarms(server: Client, uri: str) -> None:
+    """Their state comes from them, goes by their name, and is proposed; what inhibits is a predicate like others."""
+    server.change(uri, ALARMS)
+    shown = ask(server, "hover", uri, place(ALARMS, "hot(room"))["contents"]["value"]
+    assert "derived by 1 rule, alarm, priority high" in shown and "Somebody has to look." in shown
+    shown = ask(server, "hover", uri, place(ALARMS, "hot_state(R"))["contents"]["value"]
+    assert "hot_state(room, state)" in shown and "of alarm `hot`" in shown and "`returned_unacknowledged`" in shown
+    shown = ask(server, "hover", uri, place(ALARMS, "acknowledge,"))["contents"]["value"]
+    assert "until somebody has acknowledged it" in shown
+    for part, line in (("hot_state(R", 5), ("hot_state, seen", 5), ("hot(room", 3), ("service(room).", 2)):
+        nth = ALARMS.count(part) - 1
+        found = ask(server, "definition", uri, place(ALARMS, part, nth, 1))
+        assert [item["range"]["start"]["line"] for item in found] == [line], part
+    symbols = server.request("textDocument/documentSymbol", textDocument={"uri": uri})
+    assert ("hot", "alarm") in [(item["name"], item["detail"]) for item in symbols]
+    edits = ask(server, "rename", uri, place(ALARMS, "hot(R)"), newName="too-hot")["changes"][uri]
+    assert edited(ALARMS, edits) == re.sub(r"\bhot(_state)?(?=[(,])", lambda found: f"'too-hot{found[1] or ''}'", ALARMS)
+    edits = ask(server, "rename", uri, place(ALARMS, "service(room: text)"), newName="repair")["changes"][uri]
+    assert len(edits) == 2
+    with pytest.raises(ServerError, match="goes by the name of the alarm `hot`"):
+        ask(server, "rename", uri, place(ALARMS, "hot_state(R"), newName="state")
+
+
 def test_rename(server: Client, uri: str) -> None:
     """A predicate everywhere, quoted where its name needs it; a variable in its rule alone."""
     for part, nth, new, written in (

@@ -66,7 +66,7 @@ def test_a_message_is_an_action() -> None:
     assert not found.rejected and found.places == [f"commands:{TOPIC}"] * 3
     assert found.records == [
         ("too_warm acknowledge", ("north", "anna", "", f"mqtt {TOPIC}"), 1000, 1000),
-        ("too_warm shelve", ("north", "anna", "", f"mqtt {TOPIC}", "8201"), 1001, 8200),
+        ("too_warm shelve", ("north", "anna", "", f"mqtt {TOPIC}", "1001", "8201"), 1001, 8200),
         ("too_warm remove", ("south", "bob", "broken", f"mqtt {TOPIC}"), 17, 17),
     ]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+import tidelog
 from tidelog.plans.checks import check, require
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.language.parser import parse
@@ -101,3 +102,14 @@ def test_without_inputs_unknown_body_predicates_are_inputs():
 def test_constraints_keep_what_they_read():
     """A rule that only a constraint needs is needed."""
     assert codes("output p. p :- q. bottom :- r. r :- q.") == []
+
+
+def test_what_inhibits_an_alarm_is_needed():
+    """A rule for a predicate that only inhibits an alarm is no rule that no output needs."""
+    assert codes("input t(x). alarm a(x: text), inhibited by b(x). a(X) :- t(X). b(X) :- t(X).") == []
+
+
+def test_alarms_are_outputs_in_the_order_of_the_text():
+    """What a program tells is listed as it is declared."""
+    plan = tidelog.compile("input t(x). alarm b(x: text). alarm a(x: text). a(X) :- t(X). b(X) :- t(X).")
+    assert [*plan.told] == ["b", "a"]

@@ -382,3 +382,44 @@ def test_coverage_counts_the_rules_of_the_text_alone(capfd: pytest.CaptureFixtur
         "     never     4: mode(M) := none :- stop(M), mode(M, on).",
         "    1 test     5: mode(M) := idle :- mode(M, on) for 5.",
     ]
+
+
+ALARM = """\
+timeline integer, unit 1 s.
+input temp(room: text).
+hot(R) :- temp(R).
+alarm hot(room: text), acknowledge, shelve at most 1 h.
+"""
+SHELVED = """
+facts = [
+  {temp = {room = "n"}, interval = "[10,50]"},
+  {acknowledge = {alarm = "hot", args = ["n"], who = "anna"}, time = 20},
+  {shelve = {alarm = "hot", args = ["n"], who = "anna", for = "5 s"}, time = 40},
+]
+"""
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        'expect = "hot(n)@[10,50]"',
+        'at."10" = "hot(n)"',
+        'only = ["hot_state"]\nat."44" = "hot_state(n,shelved)"',
+        'at."20" = ["hot(n)", "hot_state(n,acknowledged)"]',
+        'only = ["hot_state"]\nexpect = """\nhot_state(n,unacknowledged)@[10,19]\nhot_state(n,acknowledged)@[20,39]\n'
+        'hot_state(n,shelved)@[40,44]\nhot_state(n,unacknowledged)@[45,50]\nhot_state(n,returned_unacknowledged)@[51,inf)"""',
+    ],
+)
+def test_alarms_and_what_people_do_are_tested(expected: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Actions are facts among others, and who expects a state of an alarm is told of it, without an output for it."""
+    Path("alarm.tide").write_text(ALARM)
+    assert main(["test", write("a.toml", SHELVED + expected, program="alarm.tide")]) == 0
+    assert capfd.readouterr() == ("1 test passed\n", "")
+
+
+def test_rules_of_alarms_are_not_covered(capfd: pytest.CaptureFixture[str]) -> None:
+    """What an alarm stands for is no rule of the program's."""
+    Path("alarm.tide").write_text(ALARM)
+    test = SHELVED + 'only = ["hot_state"]\nat."44" = "hot_state(n,shelved)"'
+    assert main(["test", "--coverage", write("a.toml", test, program="alarm.tide")]) == 0
+    assert "coverage of alarm.tide: 1 of 1 rules fired" in capfd.readouterr().out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ import trio
 import tidelog
 from children import WAIT
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
+from tidelog.connectors.http.settings import UserSettings
 from tidelog.connectors.http.watching.watch import KEPT_FACTS
 from tidelog.connectors.memory import PushSource
 from tidelog.connectors.transport.addresses import TcpAddress
@@ -49,37 +50,49 @@ class Plant:
 
     def send(self, *records: tuple[str, list[str | float], int]) -> None:
         """Facts of the source."""
-        batch = Batch([self.watch.plan.record(name, row, time) for name, row, time in records])
+        self.send_batch(Batch([self.watch.plan.record(name, row, time) for name, row, time in records]))
+
+    def send_batch(self, batch: Batch) -> None:
+        """A batch of the source."""
         trio.from_thread.run(self.source.send, batch, trio_token=self.token)
 
 
 @contextmanager
 def plant() -> Iterator[Plant]:
     """Serve the plant as long as the block lasts."""
+    plan = tidelog.compile(PROGRAM, name="plant")
+    watch = Watch(plan, now=lambda: float(NOW), clock=lambda: 100.0)
+    with served(watch, history(plan), token=TOKEN, lateness=5) as found:
+        yield found
+
+
+@contextmanager
+def served(
+    watch: Watch, facts: Batch, *, token: str | None = None, users: Sequence[UserSettings] = (), lateness: int = 0
+) -> Iterator[Plant]:
+    """Serve what is watched, on a thread of its own, once the facts are taken."""
     found: list[Plant] = []
     is_there = threading.Event()
     stop: list[trio.CancelScope] = []
 
     async def run() -> None:
-        plan = tidelog.compile(PROGRAM, name="plant")
-        watch = Watch(plan, now=lambda: float(NOW), clock=lambda: 100.0)
         source = PushSource(name="mqtt plant/+/temp", capacity=100)
         engine = tidelog.Engine(
-            plan,
-            [source, watch.ingest],
+            watch.plan,
+            [source, watch.ingest, *([watch.desk.actions] if watch.desk.has_alarms else [])],
             [],
             emit="changes",
             observer=watch,
             remember=KEPT_FACTS,
             on_violation=watch.violated,
-            lateness=5,
+            lateness=lateness,
         )
         watch.attach(engine)
-        settings = HttpSettings(TcpAddress("127.0.0.1", 0), token=TOKEN)
+        settings = HttpSettings(TcpAddress("127.0.0.1", 0), token=token, users=tuple(users))
         async with HttpServer([watch], settings) as server, anyio.create_task_group() as tasks:
             tasks.start_soon(engine.run)
-            await source.send(history(plan))
-            while engine.statistics().intake.accepted < len(history(plan).records):  # noqa: ASYNC110 - seen from outside
+            await source.send(facts)
+            while (intake := engine.statistics().intake).accepted + intake.unused < len(facts.records):  # noqa: ASYNC110 - seen from outside
                 await anyio.sleep(0.01)
             watch.is_ready = True
             found.append(Plant(server.url, trio.lowlevel.current_trio_token(), watch, source))

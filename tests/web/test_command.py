@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import subprocess
 import sys
@@ -48,6 +49,40 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
             with client.stream("GET", "/events"):
                 run.send_signal(signal.SIGTERM)
                 assert run.wait(WAIT) == 143
+
+
+ALARM = """timeline integer, unit 1 s.
+input temp(room: text).
+hot(R) :- temp(R).
+alarm hot(room: text), priority high.
+"""
+
+
+@pytest.mark.slow
+def test_alarms_of_a_run_are_answered(tmp_path: Path) -> None:
+    """As those of a gateway are; what somebody did is among the facts of the next run."""
+    path = tmp_path / "plant.tide"
+    path.write_text(ALARM, "utf-8")
+    told = tmp_path / "told.jsonl"
+    command = [*COMMAND, str(path), "--http", "127.0.0.1:0", "--state", str(tmp_path / "state"), "--emit", "changes"]
+    states = []
+    for _ in range(2):
+        with child([*command, "--out", str(told)], stderr=subprocess.PIPE, text=True) as run:
+            assert run.stderr is not None
+            url = run.stderr.readline().partition("note: ")[2].strip()
+            with httpx.Client(base_url=url, timeout=WAIT, trust_env=False) as client:
+                if not states:
+                    fact = '{"temp":{"room":"n"},"interval":"[10,60]"}\n{"temp":{"room":"s"},"time":20}'
+                    assert client.post("/ingest", params={"wait": "commit"}, content=fact).status_code == 202
+                (alarm,) = [item for item in client.get("/alarms").json()["alarms"] if item["args"] == ["n"]]
+                states.append(alarm["state"])
+                if len(states) == 1:
+                    done = client.post(f"/alarms/{alarm['id']}/acknowledge", json={"who": "anna"})
+                    assert (done.status_code, done.json()["alarm"]["state"]) == (200, "acknowledged")
+                run.send_signal(signal.SIGTERM)
+                assert run.wait(WAIT) == 143
+    assert states == ["unacknowledged", "acknowledged"]
+    assert {name for line in told.read_text().splitlines() for name in json.loads(line)} <= {"hot", "begins", "ends"}
 
 
 @pytest.mark.long

@@ -30,13 +30,16 @@ def load_plan(
     outputs: bool = True,
     depth: int | None = None,
     parameters: Mapping[str, Value] | None = None,
+    desk: bool = False,
 ) -> Plan:
     """The plan of a program's file, with the options of `compile`.
 
     SpecError where the file cannot be read, as for any file that the command line names.
     """
     try:
-        return tidelog.compile_path(path, queries=queries, outputs=outputs, depth=depth, parameters=parameters or {})
+        return tidelog.compile_path(
+            path, queries=queries, outputs=outputs, depth=depth, parameters=parameters or {}, desk=desk
+        )
     except ValueError as error:
         if not parameters:
             raise

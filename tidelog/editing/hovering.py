@@ -13,9 +13,12 @@ from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.language.printing import format_statement, format_times
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.alarms import STATES, Alarm
 
 _MOST_RULES = 5
 """How many rules of a predicate are shown."""
+_COMMENTED = ("input", "background", "calendar", "alarm", "head")
+"""Where a comment above tells what a predicate is."""
 _WORD = re.compile(r"[A-Za-z]+")
 
 
@@ -67,10 +70,8 @@ def _predicate(names: Names, findings: Findings | None, mention: Mention) -> Ite
     name = mention.name
     places = names.of(name)
     yield f"```tide\n{_form(names, name)}\n```"
-    yield ", ".join(_kinds(names, places))
-    comments = (
-        names.comment_above(item.statement) for item in places if item.role in ("input", "background", "calendar", "head")
-    )
+    yield _state(alarm) if (alarm := names.alarm_of(name)) is not None else ", ".join(_kinds(names, places))
+    comments = (names.comment_above(item.statement) for item in places if item.role in _COMMENTED)
     comment = next((text for text in comments if text), "")
     if comment:
         yield comment
@@ -90,6 +91,9 @@ def _form(names: Names, name: str) -> str:
             return format_statement(statement)
         if isinstance(statement, syntax.Output) and name in dict(statement.named):
             return f"{format_predicate(name)}({', '.join(field.name for field in dict(statement.named)[name])})"
+    alarm = next((alarm for alarm in names.alarms if alarm.state == name), None)
+    if alarm is not None:
+        return f"{format_predicate(name)}({', '.join([*(field.name for field in alarm.declared.fields), 'state'])})"
     arity = names.predicates().get(name) or 0
     return f"{format_predicate(name)}({', '.join(['_'] * arity)})" if arity else format_predicate(name)
 
@@ -97,7 +101,7 @@ def _form(names: Names, name: str) -> str:
 def _kinds(names: Names, places: list[Mention]) -> Iterator[str]:
     count = {
         role: sum(item.role == role for item in places)
-        for role in ("head", "fact", "input", "background", "calendar", "output", "ask")
+        for role in ("head", "fact", "input", "background", "calendar", "output", "alarm", "ask")
     }
     if count["input"]:
         yield "input"
@@ -111,10 +115,17 @@ def _kinds(names: Names, places: list[Mention]) -> Iterator[str]:
         yield f"derived by {count['head']} rule{'s' * (count['head'] > 1)}"
     if not any(count[role] for role in ("input", "background", "calendar", "fact", "head")):
         yield "neither declared nor derived" if _declares(names) else "input (not declared)"
+    if count["alarm"]:
+        yield from (f"alarm, priority {alarm.declared.priority}" for alarm in names.alarms if alarm.name == places[0].name)
     if count["output"] or (count["head"] and not _chooses(names)):
         yield "output"
     if count["ask"]:
         yield "asked for"
+
+
+def _state(alarm: Alarm) -> str:
+    states = ", ".join(f"`{state}`" for state in STATES)
+    return f"of alarm `{alarm.name}`, where it is not normal; its states are {states}"
 
 
 def _when(names: Names, name: str) -> str:
@@ -131,7 +142,7 @@ def _declares(names: Names) -> bool:
 
 
 def _chooses(names: Names) -> bool:
-    return any(isinstance(statement, syntax.Output) for statement in names.statements)
+    return any(isinstance(statement, syntax.Output | syntax.AlarmDeclaration) for statement in names.statements)
 
 
 def _rules(names: Names, statements: list[int]) -> Iterator[str]:

@@ -16,11 +16,16 @@ from tidelog.plans.language.formatting.program import tokens_of
 from tidelog.plans.language.parser import MAX_STATEMENTS, parse_what_reads
 from tidelog.plans.language.statements import RawStatement, StatementKind, split_statements
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.walk import head_atom
+from tidelog.plans.tree.alarms import Alarm, is_of_alarm
+from tidelog.plans.tree.walk import head_atom, written
 
-Role = Literal["input", "background", "calendar", "fact", "head", "body", "output", "ask", "window", "period", "variable"]
+Role = Literal[
+    "input", "background", "calendar", "fact", "head", "body", "output", "alarm", "ask", "window", "period", "variable"
+]
 DEFINING: tuple[Role, ...] = ("input", "background", "calendar", "fact", "head")
 """Where a predicate comes from: what `go to definition` finds."""
+
+_WITH_FIELDS = (syntax.Input, syntax.CalendarDeclaration, syntax.AlarmDeclaration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +94,24 @@ class Names:
         return [item for item in self.mentions if item.name == predicate and item.role != "variable"]
 
     def definitions(self, mention: Mention) -> list[Mention]:
-        """Where a predicate comes from: its declaration if it has one, else its facts and the heads of its rules."""
+        """Where a predicate comes from: its declaration if it has one, else its facts and the heads of its rules.
+
+        The state of an alarm comes from the alarm.
+        """
+        if (alarm := self.alarm_of(mention.name)) is not None:
+            return [item for item in self.of(alarm.name) if item.role == "alarm"]
         places = [item for item in self.same(mention) if item.role in DEFINING]
         declared = [item for item in places if item.role in ("input", "background", "calendar")]
         return declared or places
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The alarms that are declared."""
+        return [Alarm(item) for item in self.statements if isinstance(item, syntax.AlarmDeclaration)]
+
+    def alarm_of(self, predicate: str) -> Alarm | None:
+        """The alarm whose state, or other part, a predicate is."""
+        return next((alarm for alarm in self.alarms if is_of_alarm(predicate, [alarm])), None)
 
     def predicates(self) -> dict[str, int | None]:
         """Each predicate, with the number of its arguments where that is known."""
@@ -100,7 +119,8 @@ class Names:
         for mention in self.mentions:
             if mention.role != "variable" and found.get(mention.name) is None:
                 found[mention.name] = mention.arity
-        return found
+        states = {alarm.state: len(alarm.declared.fields) + 1 for alarm in self.alarms}
+        return {**states, **{name: arity for name, arity in found.items() if arity is not None or name not in states}}
 
     def statement_at(self, offset: int) -> int | None:
         """The number of the statement that begins at a place, or last before it."""
@@ -130,11 +150,12 @@ class Names:
 def read_statement(text: str, kind: StatementKind) -> Reading | None:
     """A statement by itself; None where it cannot be read."""
     program, problems = parse_what_reads(text)
-    if problems or len(program.statements) != 1:
+    statements = written(program)
+    if problems or len(statements) != 1:
         return None
     tokens = tokens_of(text, RawStatement(kind, 0, len(text)))
-    found = sorted(_mentions(program.statements[0], 0, tokens), key=lambda mention: mention.span)
-    return Reading(program.statements[0], tuple(tokens), tuple(found))
+    found = sorted(_mentions(statements[0], 0, tokens), key=lambda mention: mention.span)
+    return Reading(statements[0], tuple(tokens), tuple(found))
 
 
 def _mentions(statement: syntax.Statement, number: int, tokens: list[Token]) -> Iterator[Mention]:
@@ -150,10 +171,10 @@ def _mentions(statement: syntax.Statement, number: int, tokens: list[Token]) -> 
         elif isinstance(node, syntax.Atom):
             role: Role = "head" if node is head else _role_of_atoms(statement)
             yield _mention(node.predicate, role, token, number, len(node.arguments))
-    arity = len(statement.fields) if isinstance(statement, syntax.Input | syntax.CalendarDeclaration) else None
+    arity = len(statement.fields) if isinstance(statement, _WITH_FIELDS) else None
     for token, role in _listed(statement, tokens):
         name = token[1:-1] if token.type == "QUOTED" else str(token)
-        yield _mention(name, role, token, number, arity if role in DEFINING else None)
+        yield _mention(name, role, token, number, arity if role in (*DEFINING, "alarm") else None)
 
 
 def _mention(name: str, role: Role, token: Token, statement: int, arity: int | None = None) -> Mention:
@@ -176,6 +197,8 @@ def _listed(statement: syntax.Statement, tokens: list[Token]) -> Iterator[tuple[
         case syntax.CalendarDeclaration():
             yield tokens[1], "calendar"
             yield from ((token, "period") for token in tokens[2:] if token.type in ("NAME", "QUOTED"))
+        case syntax.AlarmDeclaration():
+            yield tokens[1], "alarm"
         case syntax.Output():
             yield from _in_lists(tokens, "output", in_list=True)
         case syntax.Rule():

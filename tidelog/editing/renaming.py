@@ -9,6 +9,7 @@ from tidelog.editing.names import Mention, Names
 from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.language.parser import parse_what_reads
+from tidelog.plans.tree.walk import written as as_written
 
 _VARIABLE = re.compile(r"(?:[A-Z]|_[A-Za-z0-9_])\w*\Z", re.ASCII)
 
@@ -23,8 +24,20 @@ def rename(names: Names, mention: Mention, new: str) -> list[tuple[Span, str]]:
         raise RenameError("the program has statements that cannot be read: mend them first")
     written = _variable(names, mention, new) if mention.role == "variable" else _predicate(names, mention, new)
     edits = [(item.span, written) for item in names.same(mention)]
+    edits += _parts_of_alarm(names, mention, written)
     _require_readable(names, edits, mention)
     return edits
+
+
+def _parts_of_alarm(names: Names, mention: Mention, written: str) -> Iterator[tuple[Span, str]]:
+    """Its state, and what else an alarm of this name stands for, goes by its name."""
+    name = written[1:-1] if written.startswith("'") else written
+    if mention.role == "variable" or all(alarm.name != mention.name for alarm in names.alarms):
+        return
+    for item in names.mentions:
+        alarm = names.alarm_of(item.name) if item.role != "variable" else None
+        if alarm is not None and alarm.name == mention.name:
+            yield item.span, format_predicate(name + item.name.removeprefix(alarm.name))
 
 
 def _variable(names: Names, mention: Mention, new: str) -> str:
@@ -37,6 +50,8 @@ def _variable(names: Names, mention: Mention, new: str) -> str:
 
 
 def _predicate(names: Names, mention: Mention, new: str) -> str:
+    if (alarm := names.alarm_of(mention.name)) is not None:
+        raise RenameError(f"`{mention.name}` goes by the name of the alarm `{alarm.name}`: rename that")
     name = new[1:-1] if len(new) > 2 and new[0] == new[-1] == "'" else new
     if not name or "'" in name or not name.isprintable():
         raise RenameError(f"`{new}` is no predicate's name: it is one line without quotes")
@@ -49,7 +64,7 @@ def _require_readable(names: Names, edits: list[tuple[Span, str]], mention: Ment
     """RenameError unless what was changed reads as before, such as a name that is no keyword where it stands."""
     text = "".join(_changed(names.text, edits))
     program, problems = parse_what_reads(text)
-    if problems or len(program.statements) != len(names.statements):
+    if problems or len(as_written(program)) != len(names.statements):
         raise RenameError(f"`{mention.name}` cannot have this name where it stands")
 
 

@@ -222,13 +222,13 @@ def _add_questions(server: TideServer) -> None:
         return [
             types.DocumentSymbol(
                 item.name,
-                types.SymbolKind.Event if item.role == "input" else types.SymbolKind.Function,
+                types.SymbolKind.Event if item.role in ("input", "alarm") else types.SymbolKind.Function,
                 _range(positions, Span(names.raws[item.statement].start, names.raws[item.statement].end)),
                 _range(positions, item.span),
                 detail=item.role,
             )
             for item in names.mentions
-            if item.role in ("input", "background", "calendar", "head")
+            if item.role in ("input", "background", "calendar", "alarm", "head")
         ]
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION)

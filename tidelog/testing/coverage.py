@@ -11,6 +11,7 @@ from tidelog.plans.language.printing import format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.syntax import Rule
+from tidelog.plans.tree.walk import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +45,5 @@ def coverage_of(plan: Plan, fired: Mapping[str, int]) -> list[RuleCoverage]:
 
 
 def _rules(plan: Plan) -> Iterator[Rule]:
-    """The rules that the text has: without those that tell what machines hold."""
-    return (item for item in plan.program.statements if isinstance(item, Rule) and item.assigns != "holds")
+    """The rules that the text has: without those that machines and alarms stand for."""
+    return (item for item in written(plan.program) if isinstance(item, Rule))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tidelog.compiling import compile_path
+from tidelog.compiling import compile_path, compile_states_path
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.formats.text.encoder import TextEncoder
 from tidelog.plans.data.facts import Record
@@ -84,6 +84,24 @@ class SuiteRunner:
         self.plan = self._compile(outputs=True)
 
     @cached_property
+    def _with_states(self) -> Plan:
+        """The plan that tells the states of alarms, too, for tests that expect some."""
+        return compile_states_path(self.suite.program)
+
+    def _plan_of(self, test: RuleTest) -> Plan:
+        """The plan, or, where a test names the state of an alarm, the one that tells it."""
+        states = [alarm.state for alarm in self.plan.alarms if alarm.state not in self.plan.outputs]
+        named = " ".join([*_expected_lines(test), *(test.only or ())])
+        return self._with_states if any(_mentions(named, state) for state in states) else self.plan
+
+    def _outputs_of(self, test: RuleTest, plan: Plan) -> Collection[str]:
+        """The outputs that a test is compared with: those of the program, and the states that it names."""
+        if test.only is not None:
+            return test.only
+        named = " ".join(_expected_lines(test))
+        return [name for name in plan.outputs if name in self.plan.outputs or _mentions(named, name)]
+
+    @cached_property
     def _asked(self) -> Plan:
         """The plan as `tidelog ask` has it: nothing is derived but what the questions need."""
         return self._compile(outputs=False)
@@ -105,9 +123,9 @@ class SuiteRunner:
             outcome = Outcome(test, Told(), error=f"{place}{error}")
         return replace(outcome, seconds=time.perf_counter() - begin)
 
-    def _check(self, test: RuleTest) -> None:
+    def _check(self, test: RuleTest, plan: Plan) -> None:
         """DataError, at its place, for a value that the program has no use for."""
-        times = TimeReader(self.plan.timeline)
+        times = TimeReader(plan.timeline)
         with self._at(test, "start"):
             if test.start is not None:
                 times.point(test.start)
@@ -115,8 +133,8 @@ class SuiteRunner:
             times.duration(test.lateness)
         with self._at(test, "only"):
             for name in test.only or ():
-                if name not in self.plan.outputs:
-                    raise DataError(f"`{name}` is no output of the program{suggest(name, self.plan.outputs)}")
+                if name not in plan.outputs:
+                    raise DataError(f"`{name}` is no output of the program{suggest(name, plan.outputs)}")
         with self._at(test, "asks"):
             if test.asks is not None and not self._asked.questions:
                 raise DataError("the program asks nothing: `asks` needs a query in it, such as `ask alarm(X)@T.`")
@@ -133,15 +151,16 @@ class SuiteRunner:
             raise DataError(reason, f"{self.suite.path}:{test.places.get(key, test.line)}") from error
 
     def _run(self, test: RuleTest) -> Outcome:
-        self._check(test)
+        plan = self._plan_of(test)
+        self._check(test, plan)
         wants_facts = test.expect is not None or test.expects_nothing
-        run = self._session(self.plan, test, test.emit)
-        final = run if test.emit == "final" or not test.at else self._session(self.plan, test, "final")
+        run = self._session(plan, test, test.emit)
+        final = run if test.emit == "final" or not test.at else self._session(plan, test, "final")
         asked = self._session(self._asked, test, test.emit) if test.asks is not None else None
-        outputs = self.plan.outputs if test.only is None else test.only
-        expectations = Expectations(self.plan.schema, outputs, self.suite.path, is_part=test.only is not None)
-        encoder = TextEncoder(self.plan.schema, iso=_has_dates(test.expect or test.facts))
-        told = [record for record in run.records if test.only is None or record[0] in test.only]
+        outputs = self._outputs_of(test, plan)
+        expectations = Expectations(plan.schema, outputs, self.suite.path, is_part=test.only is not None)
+        encoder = TextEncoder(plan.schema, iso=_has_dates(test.expect or test.facts))
+        told = [record for record in run.records if record[0] in outputs]
         records = [*(coalesced(told) if test.emit == "intervals" else told), *_violated(run.violations)]
         differences: list[Difference | None] = []
         if wants_facts or run.violations:
@@ -152,9 +171,7 @@ class SuiteRunner:
             with self._at(test, f"at {when}"):
                 point = self._point(when)
             holding = [
-                (name, row, point, point)
-                for name, row, lo, hi in final.records
-                if lo <= point <= hi and (test.only is None or name in test.only)
+                (name, row, point, point) for name, row, lo, hi in final.records if lo <= point <= hi and name in outputs
             ]
             differences.append(compare(f"at {when}", expectations.at(lines, point), holding, encoder))
             at[when] = tuple(sorted(line_of(record, encoder).rpartition("@")[0] for record in holding))
@@ -163,8 +180,8 @@ class SuiteRunner:
             asks = self._ask_lines(asked.hypothetical, test.asks)
             differences.append(compare_texts("asks", expectations.asks(test.asks), asks))
         expect = tuple(line_of(record, encoder) for record in records) if wants_facts else None
-        notes = tuple(_notes(run if asked is None or wants_facts else asked, self.plan))
-        found = tuple(with_reasons(item, self.plan, run.accepted) for item in differences if item is not None)
+        notes = tuple(_notes(run if asked is None or wants_facts else asked, plan))
+        found = tuple(with_reasons(item, plan, run.accepted) for item in differences if item is not None)
         return Outcome(test, Told(expect, at, asks), found, "", notes, run.fired)
 
     def _session(self, plan: Plan, test: RuleTest, emit: EmitMode) -> _Run:
@@ -221,6 +238,16 @@ def _notes(run: _Run, plan: Plan) -> Iterator[str]:
     for name in run.unused:
         near = "" if name in plan.schema.predicates else suggest(name, readable)
         yield f"the program does not use facts of `{name}`{near}"
+
+
+def _expected_lines(test: RuleTest) -> Iterator[str]:
+    """The lines that a test expects."""
+    for lines in (test.expect, *test.at.values()):
+        yield from lines.lines if lines is not None else ()
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _has_dates(lines: Lines) -> bool:

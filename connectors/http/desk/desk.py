@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -22,19 +26,37 @@ from tidelog.plans.tree.alarms import ACTIONS
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""
 _KEPT_SECONDS: Final = 0.1
-"""How old a list may be that is asked for again though something has happened since: who asks often is told the same."""
+_KEPT_TIMES: Final = 4
+"""How old a list may be that is asked for again though something has happened since, in seconds, and times what it took to
+make it: who asks often is told the same."""
 
 
 class Watched(Protocol):
     """What runs, and knows which alarms are open."""
 
-    def open_alarms(self) -> list[OpenAlarm]: ...
+    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]: ...
 
     @property
     def alarm_changes(self) -> int: ...
 
     @property
     def frontier(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The open alarms as they were told last: `version` is what was known, `taken` how many actions were among that.
+
+    It is told again up to `kept` (by the clock) even so, and goes up to `until` (encoded): then the first shelf ends, or the
+    stream has come to an action.
+    """
+
+    version: tuple[int, ...]
+    taken: int
+    kept: float
+    until: int
+    items: list[OpenAlarm]
+    tag: str
 
 
 class Desk:
@@ -45,6 +67,7 @@ class Desk:
         self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
         self._clock = clock
         self._acted: dict[Key, int] = {}
+        self._run, self._made, self._taken = secrets.token_hex(4), 0, 0
         self.actions = Actions()
         """The source of what people do."""
         self.engine: Watched | None = None
@@ -55,12 +78,12 @@ class Desk:
         self.plan = plan
         self._alarms = {alarm.name: alarm for alarm in plan.alarms}
         self._times = TimeFormatter(plan.timeline, plan.timeline.unit is not None)
-        self._list: tuple[object, float, list[OpenAlarm]] | None = None
+        self._list: _Listed | None = None
 
     @property
     def has_alarms(self) -> bool:
-        """Whether the program declares any."""
-        return bool(self._alarms)
+        """Whether the program declares any, and its plan tells of them (`tidelog.compile(…, desk=True)`)."""
+        return bool(self._alarms and self.plan.silent)
 
     def going_on(self, run: str, events: int) -> None:
         """A run begins, or goes on: what people did in it counts at once, also if the stream has not come to it yet."""
@@ -76,6 +99,7 @@ class Desk:
         if self._alarms:
             entries = [*action_entries(self.plan.alarms, self.plan.timeline, records)]
             self._pending.extend(entries)
+            self._taken += len(entries)
             self.history.add(entries)
 
     def told(self, answers: Sequence[object]) -> None:
@@ -90,32 +114,69 @@ class Desk:
         """Changes with each change of what is told; who has seen this need not ask again."""
         return (0 if self.engine is None else self.engine.alarm_changes), self.history.version
 
-    def open_alarms(self) -> list[OpenAlarm]:
-        """All alarms that are not normal, the most urgent ones first; what people did counts at once."""
+    def open_alarms(self, present: int) -> list[OpenAlarm]:
+        """All alarms that are not normal at the present (encoded), the most urgent ones first; what people did counts at
+        once, and so does what has begun."""
         engine = self.engine
         if engine is None or not self._alarms:
             return []
-        frontier = engine.frontier
+        version, frontier, begun, known = (*self.version, self._taken), engine.frontier, self._clock(), self._list
+        if known is not None:
+            if known.version == version and frontier < known.until:
+                return known.items
+            if begun < known.kept and len(known.items) > _MANY:
+                return known.items
         while self._pending and self._pending[0].at <= frontier:
             self._pending.popleft()
-        version, now = (*self.version, len(self._pending)), self._clock()
-        if self._list is None or self._list[0] != version:
-            if self._list is not None and now - self._list[1] < _KEPT_SECONDS and len(self._list[2]) > _MANY:
-                return self._list[2]
-            self._list = version, now, with_pending(engine.open_alarms(), self._pending)
-        return self._list[2]
+        items = with_pending(engine.open_alarms(present), self._pending)
+        times = [item.shelved_until for item in items if item.shelved_until is not None]
+        times += [entry.at for entry in self._pending]
+        until = min((time for time in times if time > frontier), default=POS)
+        self._made += 1
+        kept = self._clock() + max(_KEPT_SECONDS, _KEPT_TIMES * (self._clock() - begun))
+        self._list = _Listed(version, self._taken, kept, until, items, f"{self._run}-{self._made}")
+        return items
 
-    def find(self, identity: str) -> Key | None:
+    def tag(self, present: int) -> str:
+        """What tells the open alarms, as they are told now, from those of all other times, and runs."""
+        self.open_alarms(present)
+        return f"{self._run}-0" if self._list is None else self._list.tag
+
+    def declared(self) -> dict[str, dict[str, Any]]:
+        """The alarms that there may be, and what may be done with them; `longest` is in seconds where there is a unit."""
+        unit, schemas = self.plan.timeline.unit or 1, self.plan.schema.alarms
+        return {
+            name: {
+                "fields": [field.name for field in alarm.declared.fields],
+                "priority": alarm.declared.priority,
+                "latched": alarm.declared.latched,
+                "longest": None if (longest := schemas[name].longest) is None else float(longest * unit),
+                "shelf": schemas[name].shelf,
+            }
+            for name, alarm in self._alarms.items()
+        }
+
+    def find(self, identity: str, present: int) -> Key | None:
         """The alarm, and its arguments, that an address means: one that is open, or was of late."""
-        item = self.get(identity)
+        item = self.get(identity, present)
         if item is not None:
             return item.alarm, item.args
         entry = next((entry for entry in reversed(self.history) if self.entry_id(entry) == identity), None)
         return None if entry is None else (entry.alarm, entry.args)
 
-    def get(self, identity: str) -> OpenAlarm | None:
-        """The open alarm that an address means."""
-        return next((item for item in self.open_alarms() if item.id == identity), None)
+    def get(self, identity: str, present: int) -> OpenAlarm | None:
+        """The open alarm that an address means, with all that people did, also since the list was made."""
+        item = next((item for item in self.open_alarms(present) if item.id == identity), None)
+        late = 0 if self._list is None else self._taken - self._list.taken
+        if item is None or not late:
+            return item
+        done = islice(reversed(self._pending), late)
+        return next(iter(with_pending([deepcopy(item)], done)), None)
+
+    def begin(self, identity: str, present: int) -> Record | None:
+        """The begin of an open alarm's condition, as a fact to be explained; None where it has none."""
+        item = self.get(identity, present)
+        return None if item is None or item.begins is None else (item.alarm, item.args, item.begins, item.begins)
 
     def next_time(self, key: Key, present: int) -> Fraction:
         """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before, and

@@ -30,7 +30,7 @@ class FiguresOf:
     def _entries(self) -> Iterator[Entry]:
         """The history, and what is open still though its begin has been forgotten."""
         yield from self._desk.history
-        for item in self._desk.open_alarms():
+        for item in self._desk.open_alarms(self._window.until):
             if item.begins is not None and item.ends is None:
                 yield Entry(item.begins, "began", item.alarm, item.args)
                 for deed in item.acknowledged:

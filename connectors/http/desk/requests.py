@@ -16,7 +16,7 @@ from tidelog.connectors.http.requests.access import Access
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watching.ingest import Posted, Ticket
-from tidelog.connectors.http.watching.state import View
+from tidelog.connectors.http.watching.state import moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.plans.alarms.figures import DAY, Window, length_of_second
 from tidelog.plans.data.actions import Action, action_record
@@ -57,14 +57,21 @@ class DeskRequests:
     # --- what is asked --------------------------------------------------------------------------------------------------
 
     async def alarms(self, request: Request, watch: Watch) -> Response:
-        """The open alarms, the most urgent ones first; of these, with `?state=`, `?priority=` and `?alarm=`, those so."""
+        """The open alarms, the most urgent ones first; of these, with `?state=`, `?priority=` and `?alarm=`, those so.
+
+        304 for who has seen these already, and says so by `If-None-Match`.
+        """
         desk = watch.desk
         if not desk.has_alarms:
             return _no_alarms()
+        present = moment_of(watch)
+        tag = f'"{desk.tag(present)}"'
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers={"etag": tag})
         asked = request.query_params
         items = [
             item
-            for item in desk.open_alarms()
+            for item in desk.open_alarms(present)
             if _is_asked(asked.getlist("state"), item.state)
             and _is_asked(asked.getlist("priority"), item.priority)
             and _is_asked(asked.getlist("alarm"), item.alarm)
@@ -75,8 +82,11 @@ class DeskRequests:
                 "count": len(items),
                 "first": first,
                 "version": list(desk.version),
+                "tag": desk.tag(present),
+                "declared": desk.declared(),
                 "alarms": desk.objects(items[first : first + size]),
-            }
+            },
+            {"etag": tag},
         )
 
     async def history(self, request: Request, watch: Watch) -> Response:
@@ -133,7 +143,7 @@ class DeskRequests:
 
     async def _act(self, request: Request, watch: Watch, name: ActionName, told: _Told) -> Response:
         desk = watch.desk
-        found = desk.find(request.path_params["id"])
+        found = desk.find(request.path_params["id"], moment_of(watch))
         if found is None:
             return JSONResponse({"error": "no such alarm is open"}, 404)
         alarm, args = found
@@ -141,7 +151,7 @@ class DeskRequests:
         action = Action(name, alarm, args, told.who, told.comment, f"http {client}".rstrip(), told.lasting)
         for left in reversed(range(_TRIES)):
             try:
-                at = desk.next_time((alarm, args), _moment(watch))
+                at = desk.next_time((alarm, args), moment_of(watch))
                 record = action_record(desk.plan.schema, TimeReader(desk.plan.timeline), action, at)
             except DataError as error:
                 return JSONResponse({"error": error.reason}, 400)
@@ -150,7 +160,7 @@ class DeskRequests:
                 return refusal
             if refusal is None:
                 break
-        now = desk.get(request.path_params["id"])
+        now = desk.get(request.path_params["id"], moment_of(watch))
         return _json({"done": name, "alarm": None if now is None else desk.object(now)})
 
     async def _hand_over(self, watch: Watch, record: Record) -> Response | None:
@@ -170,22 +180,11 @@ class DeskRequests:
         return JSONResponse({"error": ticket.refused[0].reason}, _REFUSED) if ticket.refused else None
 
 
-def _moment(watch: Watch) -> int:
-    """What time it is for who acts (encoded): by the machine's clock where the program goes by it, or else as far as the
-    stream has come."""
-    unit, timeline = watch.plan.timeline.unit, watch.plan.timeline
-    if not watch.goes_by_clock or unit is None:
-        return View(watch).present
-    tick = unit if timeline.is_integer else unit * timeline.resolution
-    ticks = int(watch.now() / tick)
-    return ticks if timeline.is_integer else 2 * ticks
-
-
 def _window(asked: Mapping[str, str], watch: Watch) -> Window:
     """The stretch of time that is asked for; DataError for what is no time."""
     timeline = watch.plan.timeline
     times, second = TimeReader(timeline), length_of_second(timeline)
-    until = times.read_point(asked["until"]) if "until" in asked else _moment(watch) + 1
+    until = times.read_point(asked["until"]) if "until" in asked else moment_of(watch) + 1
     if "since" in asked:
         return Window(times.read_point(asked["since"]), until, second)
     return Window(until - (times.duration(asked["last"]) if "last" in asked else ceil(DAY * second)), until, second)
@@ -209,5 +208,5 @@ def _no_alarms() -> Response:
     return JSONResponse({"error": "the program declares no alarms", "hint": hint}, 404)
 
 
-def _json(found: Any) -> Response:
-    return Response(msgspec.json.encode(found), media_type="application/json")
+def _json(found: Any, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(found), headers=headers, media_type="application/json")

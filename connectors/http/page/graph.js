@@ -1,6 +1,7 @@
 // The rules as a graph: the server draws it, and here each box gets its numbers.
 
 import { duration, number, rate } from "./format.js";
+import { t } from "./texts.js";
 
 const SMALLEST = 0.75; // a graph that fits in at this scale is shown as a whole
 
@@ -38,13 +39,13 @@ export class Graph {
     for (const [name, step] of Object.entries(state.steps)) {
       const then = before?.steps[name];
       const speed = perSecond(step.received, then?.received);
-      const parts = [speed > 0 ? rate(speed) : "", step.rows === 1 ? "1 row" : `${number(step.rows)} rows`];
-      if (step.lag > 0) parts.push(`${state.unit === null ? number(step.lag) : duration(step.lag)} behind`);
+      const parts = [speed > 0 ? rate(speed) : "", step.rows === 1 ? t("oneRow") : t("rows", { count: number(step.rows) })];
+      if (step.lag > 0) parts.push(t("behind", { time: state.unit === null ? number(step.lag) : duration(step.lag) }));
       this.fill(`step ${name}`, parts, speed > 0);
     }
     for (const [name, count] of Object.entries(state.told)) {
       const speed = perSecond(count, before?.told[name] ?? 0);
-      this.fill(`output ${name}`, [speed > 0 ? rate(speed) : "", `${number(count)} told`], false);
+      this.fill(`output ${name}`, [speed > 0 ? rate(speed) : "", t("told", { count: number(count) })], false);
     }
   }
 

@@ -1,7 +1,10 @@
-// The page: asks for the state once a second while it is seen, and shows what has changed.
+// The page: asks for the state once a second while it is seen, and shows what has changed. Where a program declares alarms
+// it is a desk for these, and what is known of the run stands behind it.
 
+import { Desk } from "./desk.js";
 import { align, duration, element, number, rate, reference, span, when } from "./format.js";
 import { Graph } from "./graph.js";
+import { locale, switchLanguage, t } from "./texts.js";
 import { Timeline } from "./timeline.js";
 
 const INTERVAL = 1000;
@@ -10,6 +13,7 @@ const LATEST = 8; // so many last facts of a source are shown
 const $ = (selector) => document.querySelector(selector);
 
 const graph = new Graph($("#graph"));
+const desk = new Desk(() => refresh());
 const timeline = new Timeline($("#timeline"), (lane, bar) => explain(lane, bar));
 const kept = { lanes: [], letters: [], lanesVersion: -1, lettersVersion: -1 };
 let first = 0; // of what holds now, so many answers come before those that are shown
@@ -20,7 +24,7 @@ let state = null;
 // --- asking
 
 async function poll() {
-  if (!document.hidden) await refresh();
+  if (!document.hidden || desk.isWanted) await refresh();
   setTimeout(poll, state === null ? 300 : INTERVAL);
 }
 
@@ -39,7 +43,9 @@ async function refresh() {
 }
 
 async function ask() {
-  const asked = new URLSearchParams({ lanes: kept.lanesVersion, letters: kept.lettersVersion, first });
+  const asked = desk.isShown
+    ? new URLSearchParams({ brief: "" })
+    : new URLSearchParams({ lanes: kept.lanesVersion, letters: kept.lettersVersion, first });
   if (program !== null) asked.set("program", program);
   const answer = await fetch(`/api/state?${asked}`, { signal: AbortSignal.timeout(10000) });
   if (answer.status === 401) location.href = "/login";
@@ -47,6 +53,8 @@ async function ask() {
   before = state;
   state = await answer.json();
   if (before !== null && before.program !== state.program) before = null;
+  desk.take(state);
+  if (state.steps === undefined) return;
   if (state.lanes !== undefined) kept.lanes = state.lanes;
   if (state.letters !== undefined) kept.letters = state.letters;
   [kept.lanesVersion, kept.lettersVersion] = [state.lanes_version, state.letters_version];
@@ -56,18 +64,25 @@ async function ask() {
 function lost() {
   const status = $("#status");
   status.className = "bad";
-  status.textContent = state === null ? "no connection" : `no connection since ${when(state, state.now)}`;
+  status.textContent = state === null ? t("noConnection") : t("noConnectionSince", { time: when(state, state.now) });
+  desk.lost();
 }
 
 // --- showing
 
 function show() {
+  head();
+  desk.show();
+  $("#run").hidden = desk.isShown;
+  if (!desk.isShown && state.steps !== undefined) run();
+}
+
+function run() {
   timeline.state = state;
   list("#now", state.holding.rows.map(holding), (item) => item.key, nowRow);
   pager();
   $("#possible").hidden = state.possible.length === 0 && !("possible" in $("#possible").dataset);
   if (state.possible.length) $("#possible").dataset.possible = "";
-  head(state.holding.count);
   list("#possible", state.possible.map(possible), (item) => item.key, possibleRow);
   list("#sources", state.sources.map(source), (item) => item.name, sourceRow);
   list("#letters", kept.letters.map((item, i) => ({ ...item, key: `${item.at} ${item.place} ${i}` })), (item) => item.key, letterRow);
@@ -85,16 +100,17 @@ function show() {
 
 // Sections that are shown: their numbers are the keys that lead to them.
 function sections() {
-  return SECTIONS.map((name) => $(`#${name}`)).filter((section) => !section.hidden);
+  return desk.isShown ? [] : SECTIONS.map((name) => $(`#${name}`)).filter((section) => !section.hidden);
 }
 
-function head(held) {
+function head() {
   $("#name").textContent = state.program;
-  document.title = held ? `(${held}) ${state.program}` : state.program;
+  if (state.alarms === null) document.title = state.holding?.count ? `(${state.holding.count}) ${state.program}` : state.program;
   const status = $("#status");
   status.className = !state.ready ? "" : state.away.length ? "bad" : "good";
-  status.textContent = !state.ready ? "not ready" : state.away.length ? `away: ${state.away.join(", ")}` : "running";
+  status.textContent = !state.ready ? t("notReady") : state.away.length ? t("awayEnds", { names: state.away.join(", ") }) : t("running");
   $("#sign-in").hidden = !state.locked;
+  $("#sign-in").textContent = t(state.alarms === null ? "signInToWrite" : "signInToAct");
   const figures = [["time", state.present === null ? "–" : when(state, state.present)]];
   if (state.facts !== null) {
     const speed = before?.facts ? speedOf(state.facts.accepted - before.facts.accepted) : null;
@@ -104,7 +120,7 @@ function head(held) {
   const waiting = Object.values(state.queues).reduce((sum, each) => sum + each, 0);
   if (waiting) figures.push(["waiting", number(waiting)]);
   $("#figures").replaceChildren(...figures.map(([name, value, kind]) =>
-    element("div", { class: kind ?? null }, element("dt", {}, name), element("dd", {}, value))));
+    element("div", { class: kind ?? null }, element("dt", {}, t(name)), element("dd", {}, value))));
   programs();
 }
 
@@ -150,7 +166,8 @@ function turn(pages) {
 function lanesTold() {
   const [lanes, dropped] = [kept.lanes.length, state.lanes_dropped];
   if (!lanes) return "";
-  return `${lanes === 1 ? "1 lane" : `${lanes} lanes`}${dropped ? `, ${number(dropped)} older ones dropped` : ""}`;
+  const told = lanes === 1 ? t("oneLane") : t("lanes", { count: lanes });
+  return `${told}${dropped ? t("lanesDropped", { count: number(dropped) }) : ""}`;
 }
 
 function holding({ bar, ...lane }) {
@@ -166,14 +183,14 @@ function named({ row, fields }) {
 function nowRow(item) {
   return element("li", {},
     element("span", { class: "what" }, element("b", {}, item.lane.name), " ", named(item.lane)),
-    element("span", { class: "aside since" }, item.since && `since ${item.since}`),
+    element("span", { class: "aside since" }, item.since && t("since", { time: item.since })),
     element("span", { class: "aside long" }, element("b", {}, item.long)),
-    state.explains ? element("button", { type: "button", "aria-label": `Why ${item.lane.text}`, onclick: () => explain(item.lane, item.bar) }, "why") : "");
+    state.explains ? element("button", { type: "button", "aria-label": t("whyOf", { what: item.lane.text }), onclick: () => explain(item.lane, item.bar) }, t("why")) : "");
 }
 
 function possible(item) {
   const at = item.time === null ? "" : when(state, item.time);
-  const told = item.left === null ? "no deadline" : `${span(state, Math.max(0, item.left))} left`;
+  const told = item.left === null ? t("noDeadline") : t("left", { time: span(state, Math.max(0, item.left)) });
   return { ...item, key: `${item.query} ${item.answer} ${at}`, at, told };
 }
 
@@ -181,36 +198,36 @@ function possibleRow(item, was) {
   const [has, lacks] = [item.evidence.length + item.more_evidence, item.hypotheses.length + item.more_hypotheses];
   const premises = element("div", { class: "premises" },
     ...item.evidence.map((text) => element("div", { class: "has" }, text)),
-    item.more_evidence ? element("div", { class: "has" }, `and ${item.more_evidence} more`) : "",
+    item.more_evidence ? element("div", { class: "has" }, t("andMore", { count: item.more_evidence })) : "",
     ...item.hypotheses.map((text) => element("div", { class: "lacks" }, text)),
-    item.more_hypotheses ? element("div", { class: "lacks" }, `and ${item.more_hypotheses} more`) : "",
-    ...item.where.map((text) => element("div", {}, `where ${text}`)));
+    item.more_hypotheses ? element("div", { class: "lacks" }, t("andMore", { count: item.more_hypotheses })) : "",
+    ...item.where.map((text) => element("div", {}, t("where", { text }))));
   return element("details", { class: "folded", open: was?.open ?? false },
     element("summary", {},
       element("span", { class: "what" }, element("b", {}, item.query), ` ${item.answer}`),
-      item.at ? element("span", { class: "aside" }, `at ${item.at}`) : "",
-      element("span", { class: "aside" }, element("progress", { max: has + lacks, value: has, "aria-label": "evidence" }), ` ${has} of ${has + lacks}`),
+      item.at ? element("span", { class: "aside" }, t("atTime", { time: item.at })) : "",
+      element("span", { class: "aside" }, element("progress", { max: has + lacks, value: has, "aria-label": t("evidence") }), ` ${t("evidenceOf", { has, all: has + lacks })}`),
       element("span", { class: "aside left" }, item.told)),
     premises);
 }
 
 function source(item) {
-  const then = before?.sources.find((each) => each.name === item.name);
+  const then = before?.sources?.find((each) => each.name === item.name);
   const speed = then ? speedOf(item.facts - then.facts) : null;
-  const last = item.last.slice(0, LATEST).map((each) => ({ ...each, silence: `${duration(each.silence)} ago` }));
+  const last = item.last.slice(0, LATEST).map((each) => ({ ...each, silence: t("ago", { time: duration(each.silence) }) }));
   return { ...item, last, speed: speed > 0 ? rate(speed) : "", silence: item.silence === null ? null : duration(item.silence) };
 }
 
 function sourceRow(item, was) {
   const dead = Object.entries(item.dead).map(([why, count]) => `${number(count)} ${why}`).join(", ");
-  const state_ = { counts: "", silent: "has said nothing", idle: "idle", ended: "ended" }[item.state];
-  const lag = item.lag === null ? "" : ` · ${span(state, item.lag)} behind`;
+  const state_ = { counts: "", silent: t("silent"), idle: t("idle"), ended: t("ended") }[item.state];
+  const lag = item.lag === null ? "" : ` · ${t("behind", { time: span(state, item.lag) })}`;
   const summary = element("summary", {},
     element("span", { class: "what" }, element("b", {}, item.name), state_ ? element("span", { class: "state" }, ` ${state_}`) : "",
       item.last.length ? element("span", { class: "below" }, item.last[0].text) : "",
       dead ? element("span", { class: "below bad" }, dead) : ""),
     element("span", { class: "aside" }, `${number(item.facts)}${item.speed ? ` · ${item.speed}` : ""}${lag}`),
-    item.silence === null ? "" : element("span", { class: "aside" }, `${item.silence} ago`));
+    item.silence === null ? "" : element("span", { class: "aside" }, t("ago", { time: item.silence })));
   const rows = item.last.map((each) => element("tr", {}, element("td", {}, each.text), element("td", {}, when(state, each.at)), element("td", {}, each.silence)));
   return element("details", { class: "folded source", open: was?.open ?? false }, summary, element("table", {}, element("tbody", {}, ...rows)));
 }
@@ -218,7 +235,7 @@ function sourceRow(item, was) {
 function letterRow(item) {
   return element("li", {},
     element("span", { class: "what" }, item.raw, element("span", { class: "below" }, `${item.place}: ${item.reason}`)),
-    element("span", { class: "aside" }, new Date(item.at * 1000).toLocaleTimeString(document.documentElement.dataset.locale, { hour12: false })));
+    element("span", { class: "aside" }, new Date(item.at * 1000).toLocaleTimeString(locale, { hour12: false })));
 }
 
 function violationRow(item) {
@@ -231,7 +248,7 @@ function violationRow(item) {
 async function explain(lane, bar) {
   if (!state.explains) return;
   const dialog = $("#why");
-  $("#why-title").textContent = `Why ${lane.text}`;
+  $("#why-title").textContent = t("whyOf", { what: lane.text });
   dialog.querySelector("pre").textContent = "…";
   dialog.querySelector(".note").textContent = "";
   dialog.querySelector("details").hidden = true;
@@ -247,7 +264,7 @@ async function explain(lane, bar) {
       dialog.querySelector("details").hidden = false;
     }
   } catch {
-    dialog.querySelector("pre").textContent = "no connection";
+    dialog.querySelector("pre").textContent = t("noConnection");
   }
 }
 
@@ -258,8 +275,11 @@ $("#programs").addEventListener("change", (event) => {
   history.replaceState(null, "", `?program=${encodeURIComponent(program)}`);
   kept.lanesVersion = kept.lettersVersion = -1;
   first = 0;
+  desk.reset();
   refresh();
 });
+
+$("#language").addEventListener("click", switchLanguage);
 
 for (const button of document.querySelectorAll("[data-zoom]")) {
   button.addEventListener("click", () => timeline.act(button.dataset.zoom));
@@ -278,9 +298,9 @@ $("#write form").addEventListener("submit", async (event) => {
       method: "POST", headers: { "content-type": "application/x-ndjson" }, body: $("#fact").value,
     });
     const told = await answer.json();
-    output.textContent = told.errors ? told.errors[0].reason : told.error ?? `${told.accepted} taken`;
+    output.textContent = told.errors ? told.errors[0].reason : told.error ?? t("taken", { count: told.accepted });
   } catch {
-    output.textContent = "no connection";
+    output.textContent = t("noConnection");
   }
 });
 
@@ -295,6 +315,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("visibilitychange", () => {
+  desk.seen();
   if (!document.hidden) refresh();
 });
 

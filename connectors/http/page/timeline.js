@@ -1,6 +1,7 @@
 // When answers held: a lane for each answer and device, with zoom by wheel, pointer, buttons and keys.
 
 import { isDate, number, reference, span, svg, when } from "./format.js";
+import { t } from "./texts.js";
 
 const ROW = 22;
 const TOP = 22;
@@ -143,7 +144,7 @@ export class Timeline {
   }
 
   told() {
-    return `${this.lanes.length} lanes: ${this.lanes.slice(0, 20).map((lane) => lane.text).join(", ")}`;
+    return t("lanesLabel", { count: this.lanes.length, names: this.lanes.slice(0, 20).map((lane) => lane.text).join(", ") });
   }
 
   axis(drawn, from, to, x, height) {
@@ -179,9 +180,9 @@ export class Timeline {
   }
 
   title(lane, bar) {
-    const ends = bar[1] === null ? "on" : `to ${when(this.state, bar[1])}`;
+    const end = bar[1] === null ? t("laneOn") : t("laneTo", { time: when(this.state, bar[1]) });
     const length = bar[0] === null ? "" : `, ${span(this.state, (bar[1] ?? reference(this.state)) - bar[0])}`;
-    return `${lane.text}\nfrom ${when(this.state, bar[0])} ${ends}${length}`;
+    return `${lane.text}\n${t("laneFrom", { begin: when(this.state, bar[0]), end })}${length}`;
   }
 }
 

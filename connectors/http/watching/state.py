@@ -42,13 +42,11 @@ class View:
         self.present = max([watch.sources.latest, *known])
         """What time it is (encoded): as far as the stream is complete, by its sources or a clock, or its latest fact."""
 
-    def state(self, *, lanes: int = -1, letters: int = -1, first: int = 0) -> dict[str, Any]:
-        """All that changes; without lanes, or dead letters, where the caller has this version of them already.
-
-        Of what holds now there are `HELD_AT_ONCE` answers, behind the `first` ones.
-        """
+    def head(self) -> dict[str, Any]:
+        """What stands at the head of the page: what runs, how far it is, what is away, and what tells of news of alarms."""
         watch, counts, present = self._watch, self._counts, self.present
-        found: dict[str, Any] = {
+        desk = watch.desk
+        return {
             "program": watch.name,
             "ready": watch.is_ready,
             "now": self._now,
@@ -57,14 +55,26 @@ class View:
             "present": self._number(present),
             "present_text": self._point(present),
             "facts": {"accepted": counts.intake.accepted, "late": counts.intake.late} if counts is not None else None,
+            "queues": dict(watch.engine.waiting()) if watch.engine is not None else {},
+            "away": self._away(),
+            "explains": watch.engine is not None and watch.engine.remembers,
+            "alarms": desk.tag(moment_of(watch)) if desk.has_alarms else None,
+        }
+
+    def state(self, *, lanes: int = -1, letters: int = -1, first: int = 0) -> dict[str, Any]:
+        """All that changes; without lanes, or dead letters, where the caller has this version of them already.
+
+        Of what holds now there are `HELD_AT_ONCE` answers, behind the `first` ones.
+        """
+        watch, counts, present = self._watch, self._counts, self.present
+        found: dict[str, Any] = {
+            **self.head(),
             "steps": {
                 name: {"received": step.received, "sent": step.sent, "rows": step.entries, "lag": self._lag(name)}
                 for name, step in (counts.steps.items() if counts is not None else ())
             },
             "told": dict(watch.told_counts),
-            "queues": dict(watch.engine.waiting()) if watch.engine is not None else {},
             "sources": self._sources(),
-            "away": self._away(),
             "possible": [self._possible(item, present) for item in watch.possible.at(present)],
             "violations": [self._violation(moment, item) for moment, item in reversed(watch.violations)],
             "violated": watch.violation_count,
@@ -72,7 +82,6 @@ class View:
             "lanes_dropped": watch.lanes.dropped,
             "lanes_version": watch.lanes.version,
             "letters_version": watch.letters_count,
-            "explains": watch.engine is not None and watch.engine.remembers,
         }
         if watch.lanes.version != lanes:
             found["lanes"] = [self._lane(lane) for lane in watch.lanes]
@@ -223,3 +232,14 @@ class View:
         if not NEG < time < POS:
             return None
         return self._times.point(time if self._timeline.is_integer else time & ~1)
+
+
+def moment_of(watch: Watch) -> int:
+    """What time it is for who acts (encoded): by the machine's clock where the program goes by it, or else as far as the
+    stream has come."""
+    unit, timeline = watch.plan.timeline.unit, watch.plan.timeline
+    if not watch.goes_by_clock or unit is None:
+        return View(watch).present
+    tick = unit if timeline.is_integer else unit * timeline.resolution
+    ticks = int(watch.now() / tick)
+    return ticks if timeline.is_integer else 2 * ticks

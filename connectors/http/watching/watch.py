@@ -24,6 +24,8 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Rejected
 
+HISTORY = "alarms.jsonl"
+"""The file beside a run's state for what becomes of its alarms."""
 MAX_LETTERS = 200
 MAX_VIOLATIONS = 100
 """How many dead letters and violations are kept: the last ones."""

@@ -18,6 +18,7 @@ from tidelog.plans.analysis.recursion.recursion import Recursion, recursions_of
 from tidelog.plans.analysis.recursion.strata import Strata, strata_of
 from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import format_time
+from tidelog.plans.explaining.alarm_rules import alarm_of, alarm_rules
 from tidelog.plans.explaining.reports.piecewise import Piecewise, piecewise
 from tidelog.plans.explaining.reports.pruned import PrunedRule, pruned_rules
 from tidelog.plans.explaining.reports.question_report import (
@@ -30,6 +31,7 @@ from tidelog.plans.explaining.reports.stage_report import stage_fields, stage_li
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.partition import Partition, partitions_of
 from tidelog.plans.stages.stages import StagePlan, stages_of
+from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.walk import forward_part
 
 
@@ -54,6 +56,7 @@ class Analysis:
     partitions: tuple[Partition, ...]
     stages: StagePlan
     questions: tuple[QuestionReport, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
 
     @property
     def is_forward_propagating(self) -> bool:
@@ -89,6 +92,7 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
         partitions=partitions_of(plan),
         stages=stages_of(plan),
         questions=question_reports(plan),
+        alarms=plan.alarms,
     )
 
 
@@ -98,8 +102,11 @@ def analyse(plan: Plan, *, spacing: Fraction | None = None, step: Fraction | Non
 def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
     """An analysis for people: one finding a line, its reason beside it, each line ended.
 
-    `objects` is the number of distinct constants, for which the memory bounds are then worked out.
+    `objects` is the number of distinct constants, for which the memory bounds are then worked out. Of what an alarm
+    stands for, it says no more than that.
     """
+    generated = alarm_rules(analysis.alarms)
+    growth = [item for item in analysis.growth if item.rule not in generated]
     sections = (
         _forward(analysis),
         _section(
@@ -109,14 +116,14 @@ def format_analysis(analysis: Analysis, objects: int | None = None) -> str:
         _extent(analysis.extent),
         _section(
             "retention",
-            [f"{format_predicate(item.predicate)}: {format_time(item.keeps)} ({item.why})" for item in analysis.retention],
+            [f"{format_predicate(item.predicate)}: {format_time(item.keeps)} ({item.why})" for item in _written(analysis)],
         ),
         _section("memory", _memory(analysis, objects)),
         _section("strata", [f"{i}: {_names(names)}" for i, names in enumerate(analysis.strata, 1)]),
         _section("recursion", [_recursion(item) for item in analysis.recursions]),
-        _section("pruned rules", [f"{item.rule}  ({item.why})" for item in analysis.pruned]),
+        _section("pruned rules", [f"{item.rule}  ({item.why})" for item in analysis.pruned if item.rule not in generated]),
         _section("told in pieces", [line for item in analysis.pieces for line in item.lines()]) if analysis.pieces else (),
-        _section("grows without end", [f"{item.why}; {item.help}  ({item.rule})" for item in analysis.growth]),
+        _section("grows without end", [f"{item.why}; {item.help}  ({item.rule})" for item in growth]),
         _section("partition keys", [line for part in analysis.partitions for line in _partition(part)]),
         _section("stages", stage_lines(analysis.stages)),
         _section("questions", [line for item in analysis.questions for line in question_lines(item)])
@@ -137,7 +144,12 @@ def _forward(analysis: Analysis) -> Iterator[str]:
         yield "forward-propagating: yes (rules read the past and derive the future)"
         return
     yield "forward-propagating: no"
-    for rule, items in groupby(analysis.obstacles, key=lambda item: item.rule):
+    generated = alarm_rules(analysis.alarms)
+    for name in dict.fromkeys(generated[item.rule] for item in analysis.obstacles if item.rule in generated):
+        yield f"  alarm {format_predicate(name)}"
+        yield "    its states rest on what is not so, and on what was done before"
+    written = (item for item in analysis.obstacles if item.rule not in generated)
+    for rule, items in groupby(written, key=lambda item: item.rule):
         yield f"  {rule}"
         yield from (f"    {item.what}" for item in items)
 
@@ -161,9 +173,18 @@ def _memory(analysis: Analysis, objects: int | None) -> Iterator[str]:
     yield from (_bound(bound, objects) for bound in analysis.bounds)
     if all(bound.factor is None for bound in analysis.bounds):
         yield "so by retention, for each different row, where spacing is the shortest distance between two of its times:"
-        yield from (f"  {format_predicate(item.predicate)}: {_ranges(item)}" for item in analysis.retention)
-    if analysis.growth:
+        yield from (f"  {format_predicate(item.predicate)}: {_ranges(item)}" for item in _written(analysis))
+    yield from (
+        f"alarm {format_predicate(alarm.name)}: a few ranges for each alarm, and each person" for alarm in analysis.alarms
+    )
+    generated = alarm_rules(analysis.alarms)
+    if any(item.rule not in generated for item in analysis.growth):
         yield "no bound but the number of different rows: see `grows without end`"
+
+
+def _written(analysis: Analysis) -> list[PredicateRetention]:
+    """What is known of the predicates that the text has, and of the states of alarms."""
+    return [item for item in analysis.retention if alarm_of(item.predicate, analysis.alarms) is None]
 
 
 def _ranges(item: PredicateRetention) -> str:

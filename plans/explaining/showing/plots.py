@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TypedDict, Unpack, get_args
 
 from tidelog.plans.data.facts import Record, Schema, format_constant
@@ -14,6 +15,7 @@ from tidelog.plans.pictures.paint import Theme
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.text import table_html
 from tidelog.plans.pictures.timeline import WIDTH, draw
+from tidelog.plans.tree.alarms import alarms_of, is_within_alarm
 from tidelog.plans.tree.syntax import Program
 
 
@@ -36,7 +38,7 @@ def plot(
     predicates: Sequence[str] | None = None,
     **options: Unpack[PlotOptions],
 ) -> Picture:
-    """The timeline of facts: of these predicates, in this order, or of all.
+    """The timeline of facts: of these predicates, in this order, or of all; of alarms what people do, and their states.
 
     A predicate whose last argument is a number that changes is drawn as lines, on a scale for each of its measures, with the
     numbers that rules compare it with; of any other each row is a lane. DataError for a time that the timeline cannot hold;
@@ -48,6 +50,9 @@ def plot(
     if width < 300:
         raise ValueError(f"a picture is 300 pixels wide or more, got {width}")
     choice = _choice(schema, predicates, shown_order(program), options)
+    if predicates is None and (alarms := alarms_of(program)):
+        is_within = cache(lambda name: is_within_alarm(name, alarms))
+        records = (record for record in records if not is_within(record[0]))
     return Picture(draw(timeline_of(records, schema, choice, usage_of(program)), width=width, theme=theme))
 
 

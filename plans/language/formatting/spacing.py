@@ -49,6 +49,8 @@ def _spelt(token: Token, *, tight: bool, in_lower_case: bool) -> str:
     """Keywords in lower case; a unit touches its number in an interval, `[0,5s]`, and stands apart elsewhere, `5 s`."""
     if token.type in _AS_WRITTEN:
         return token.lower() if in_lower_case else str(token)
+    if token.type == "MOST":
+        return "at most"
     if token.type != "TIME":
         return token.lower()
     match = _QUANTITY.match(token)

@@ -66,6 +66,10 @@ class WhyNot:
     notes: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
 
+    def given(self) -> list[Record]:
+        """Nothing that it would rest on: it does not hold."""
+        return []
+
     def text(self) -> str:
         """The rules, each with the first premise that fails and what came nearest to it."""
         return "\n".join(self._lines())

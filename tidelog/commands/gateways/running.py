@@ -50,10 +50,6 @@ def run(settings: GatewaySettings, file: Path) -> int:
         raise cause
 
 
-HISTORY = "alarms.jsonl"
-"""The file in a program's state for what became of its alarms."""
-
-
 class Gateway:
     """All that runs of one file."""
 
@@ -124,7 +120,7 @@ class Gateway:
             self._server.watches[name].replace(plan, iso=iso)
         else:
             folder = self._state_of(unit)
-            history = None if folder is None else folder / HISTORY
+            history = None if folder is None else folder / over_http.HISTORY
             self._server.watches[name] = Watch(plan, name=name, iso=iso, history=history)
         return self._server.watches[name]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import anyio
@@ -21,6 +21,7 @@ from tidelog.plans.plan.plan import Plan
 if TYPE_CHECKING:
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.watching.watch import Watch
+    from tidelog.runtime.ports.interfaces import Listener
     from tidelog.runtime.running.runner import Runner
 
 
@@ -37,10 +38,19 @@ class Served:
     def __init__(self, plan: Plan, options: argparse.Namespace) -> None:
         settings = http_settings(options, "--http")
         name = PurePath(plan.name).stem
-        self.watch: Watch = over_http.Watch(plan, name=name, iso=options.iso)
+        state = getattr(options, "state", None)
+        history = None if state is None else Path(state) / over_http.HISTORY
+        self.watch: Watch = over_http.Watch(plan, name=name, iso=options.iso, history=history)
+        self._goes_by_clock = getattr(options, "clock", None) is not None
         self._server: HttpServer = over_http.HttpServer([self.watch], settings)
         for spec in filter(is_outbox, options.sinks or ()):
             self._server.outboxes[name] = parse_outbox(spec).path
+
+    @property
+    def sources(self) -> list[Listener]:
+        """What is posted, and what people do with alarms."""
+        found: list[Listener] = [self.watch.ingest]
+        return [*found, self.watch.desk.actions] if self.watch.desk.has_alarms else found
 
     @property
     def url(self) -> str:
@@ -50,7 +60,7 @@ class Served:
     @asynccontextmanager
     async def beside(self, engine: Runner, *, is_durable: bool) -> AsyncIterator[None]:
         """Serve as long as the engine runs, ready once its state is restored; `is_durable`: it stores what it takes."""
-        self.watch.attach(engine, is_durable=is_durable)
+        self.watch.attach(engine, is_durable=is_durable, goes_by_clock=self._goes_by_clock)
         async with self._server, anyio.create_task_group() as tasks:
             say(f"note: {self.url}")
             tasks.start_soon(self._wait_started, engine)

@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run a program over its sources until they end, or until a signal asks to stop."""
-    plan = load_plan(options.program)
+    plan = load_plan(options.program, desk=options.http is not None)
     _check_explained(options)
     _check_corrections(plan, options)
     outbox = outbox_of(plan, options)

@@ -159,9 +159,9 @@ class _Run:
             open_source(spec, schema, allow_remote=remote, max_line=options.max_line, clients=clients, retracts=retracts)
             for spec in specs
         ]
-        self._sources += [self._served.watch.ingest] if self._served else []
+        self._sources += self._served.sources if self._served else []
         self.sinks: list[Sink] = [
-            open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients, outputs=plan.outputs)
+            open_sink(spec, schema, iso=options.iso, allow_remote=remote, clients=clients, outputs=plan.told)
             for spec in sinks
         ]
         if [spec.scheme for spec in specs].count("-") > 1:
