@@ -48,6 +48,8 @@ class Reloading:
         before, unknown = self._plan_before()
         self._check_times(before)
         self._silent = before.silent | self._now.plan.silent
+        still = {alarm.name for alarm in self._now.plan.alarms}
+        self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
         stored = Filling.of(session, before)
         self._restore(stored, unknown)
         begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
@@ -67,6 +69,8 @@ class Reloading:
         for item in changed:
             if item.name not in self._silent:
                 logger.warning("%s", item)
+        for name in self._gone:
+            logger.warning("alarm `%s` is not declared any more: what people did with it is dropped", name)
         if not changed:
             logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()

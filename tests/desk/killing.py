@@ -199,7 +199,7 @@ def trouble(place: Path, first: Path, at: int, mode: str, golden: tuple[Any, Any
         entries = entries_of(connection)
         steps = steps_of(entries)
         acted = {number for number in answered if SCRIPT[number][1]}
-        if not acted <= steps:
+        if len(acted - steps) > (mode not in KILLS):  # what a failed write left out waits for the next one: see `History`
             return f"answered, and not there: {sorted(acted - steps)}"
         if steps - acted and mode in KILLS and len(steps - acted) > 1:
             return f"there, and never asked for: {sorted(steps - acted)}"

@@ -15,6 +15,7 @@ from tidelog.compiling import compile_path
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings, UserSettings
+from tidelog.connectors.mapping.actions import ActionMapper
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
 from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
@@ -88,6 +89,8 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
     unit = Unit(program, plan, origin=(program, plan.program.text, plan.facts, sources, sinks, shared))
     for source in sources:
         with _told(f"source `{source.name}`"):
+            if isinstance(source, MessageSource) and source.format == "actions" and program.clock is None:
+                raise SpecError("actions need a program with `clock`: without one, time would wait for what people do")
             unit.sources[source.name] = _source(source, plan, settings, folder)
     for sink in sinks:
         with _told(f"sink `{sink.name}`"):
@@ -197,6 +200,10 @@ def _polled(source: ModbusSourceSettings | OpcUaSourceSettings, folder: Path) ->
 
 def mapper(source: MessageSource, plan: Plan) -> Mapper:
     """What makes facts of a source's messages."""
+    if source.format == "actions":
+        if source.map or source.by:
+            raise SpecError('`map` and `by` take payloads apart, and `format = "actions"` says what they are')
+        return ActionMapper(source.name, plan.schema, str(source.__struct_config__.tag))
     if source.format in ("facts", "jsonl"):
         if source.map:
             raise SpecError(f'`map` takes payloads apart, and `format = "{source.format}"` says that they are facts already')

@@ -12,8 +12,8 @@ from tidelog.connectors.sources.polled import NodeSettings, RegisterSettings
 from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Port, Positive
 from tidelog.connectors.transport.secret import Secret
 
-PayloadFormat = Literal["json", "text", "facts", "jsonl"]
-"""How payloads are written: taken apart by maps (`json`, `text`), or facts as they are."""
+PayloadFormat = Literal["json", "text", "facts", "jsonl", "actions"]
+"""How payloads are written: taken apart by maps (`json`, `text`), facts as they are, or what people do with alarms."""
 Duration = str | int | float
 """A length of time as `run` takes it: a number of the program's units, or text such as `10 s`."""
 
