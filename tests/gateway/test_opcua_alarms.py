@@ -81,10 +81,9 @@ class Operator:
                 await self._came.wait()
         return self.events[-1]
 
-    async def call(self, method: int, *arguments: Any, event: Any = None) -> str:
-        """Call a method on the condition of an event; the name of the status."""
-        node = (event or self.events[-1]).NodeId
-        request = ua.CallMethodRequest(node, ua.NodeId(method), [ua.Variant(item) for item in arguments])
+    async def call(self, method: int, *arguments: Any) -> str:
+        """Call a method on the condition of the last event; the name of the status."""
+        request = ua.CallMethodRequest(self.events[-1].NodeId, ua.NodeId(method), [ua.Variant(item) for item in arguments])
         return (await self.client.uaclient.call([request]))[0].StatusCode.name
 
 
@@ -127,6 +126,7 @@ def test_an_alarm_begins_is_taken_on_and_ends() -> None:
             event = await anna.told(1)
             assert (event.Message.Text, event.Severity, event.ConditionName) == ("Room north is too warm", 700, "too_warm")
             assert states(event)[:2] == (True, False)
+            assert getattr(event, "ActiveState/TransitionTime").timestamp() == 10
             assert await anna.call(ACKNOWLEDGE, b"another", ua.LocalizedText("")) == ("BadEventIdUnknown")
             assert await anna.call(ACKNOWLEDGE, event.EventId, ua.LocalizedText("on my way")) == "Good"
             event = await anna.told(2)
