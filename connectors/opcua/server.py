@@ -19,7 +19,7 @@ from asyncua.server.server import Server
 from asyncua.server.user_managers import UserManager
 from asyncua.ua.object_ids import ObjectIds
 from asyncua.ua.status_codes import StatusCodes
-from asyncua.ua.uaprotocol_auto import CallMethodRequest, CallMethodResult
+from asyncua.ua.uaprotocol_auto import CallMethodRequest, CallMethodResult, DeleteReferencesItem
 from asyncua.ua.uatypes import LocalizedText, NodeId, SecurityPolicyType, StatusCode, Variant
 
 from tidelog.connectors.http.requests.access import OPERATING
@@ -101,7 +101,7 @@ class AlarmServer:
             for identity in self._shown.keys() - now.keys():
                 _, event = self._shown.pop(identity)
                 await self._tell(event, None)
-                await self._server.get_node(event.NodeId).delete()
+                await self._forget(event.NodeId)
             for identity, alarm in now.items():
                 known = self._shown.get(identity)
                 if known is None or known[0] != alarm:
@@ -112,6 +112,16 @@ class AlarmServer:
     async def _condition(self, alarm: OpenAlarm) -> Condition:
         node = await self._folder.add_object(make_node_id(alarm.id, self._space), alarm.text)
         return new_condition(node.nodeid, alarm)
+
+    async def _forget(self, condition: NodeId) -> None:
+        """Take a condition's node away, with the one reference to it: the library looks for others in all nodes there are."""
+        parameters = DeleteReferencesItem(
+            SourceNodeId=self._folder.nodeid,
+            ReferenceTypeId=make_node_id(ObjectIds.HasComponent),
+            TargetNodeId=condition,
+        )
+        await self._server.iserver.isession.delete_references([parameters])
+        await self._server.get_node(condition).delete(delete_references=False)
 
     async def _tell(self, event: Condition, alarm: OpenAlarm | None) -> None:
         describe(event, alarm)

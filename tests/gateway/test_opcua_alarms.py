@@ -13,7 +13,7 @@ from asyncua import Client, ua
 import tidelog
 from brokers import free_port
 from tidelog.connectors.http.settings import UserSettings
-from tidelog.connectors.opcua.server import AlarmServer
+from tidelog.connectors.opcua.server import NAMESPACE, AlarmServer
 from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import SpecError
@@ -138,6 +138,8 @@ def test_an_alarm_begins_is_taken_on_and_ends() -> None:
             await plant.advance()
             event = await anna.told(3)
             assert (states(event)[:2], event.Retain) == ((False, True), False)
+            folder = anna.client.get_node(ua.NodeId("alarms", await anna.client.get_namespace_index(NAMESPACE)))
+            assert await folder.get_children() == []
 
     run(test)
 
