@@ -114,7 +114,7 @@ class AlarmServer:
         return new_condition(node.nodeid, alarm)
 
     async def _forget(self, condition: NodeId) -> None:
-        """Take a condition's node away, with the one reference to it: the library looks for others in all nodes there are."""
+        """Take a condition's node away, with the one reference to it: the library looks for others in all nodes."""
         parameters = DeleteReferencesItem(
             SourceNodeId=self._folder.nodeid,
             ReferenceTypeId=make_node_id(ObjectIds.HasComponent),
