@@ -34,6 +34,7 @@ def new_condition(node: NodeId, alarm: OpenAlarm) -> Condition:
     """The condition of an alarm, which keeps its node, its name and its severity."""
     event = make_condition(message=alarm.text, severity=SEVERITIES[alarm.priority])
     event.add_property("NodeId", node, VariantType.NodeId)
+    event.add_property("ActiveState/TransitionTime", None, VariantType.DateTime)  # as the library has it, it cannot be sent
     event.add_variable("ShelvingState/CurrentState", None, VariantType.LocalizedText)
     event.add_property("ShelvingState/CurrentState/Id", None, VariantType.NodeId)
     event.emitting_node = make_node_id(ObjectIds.Server)
@@ -58,6 +59,8 @@ def describe(event: Condition, alarm: OpenAlarm | None) -> None:
     for name, holds in states.items():
         setattr(event, name, LocalizedText(_WORDS[name][0 if holds else 1]))
         setattr(event, f"{name}/Id", holds)
+    if alarm is not None and alarm.timeline.unit is not None:
+        setattr(event, "ActiveState/TransitionTime", alarm.ends_at or alarm.begins_at)
     shelf = "TimedShelved" if is_shelved else "Unshelved"
     setattr(event, "ShelvingState/CurrentState", LocalizedText(shelf))
     setattr(event, "ShelvingState/CurrentState/Id", make_node_id(getattr(ObjectIds, f"ShelvedStateMachineType_{shelf}")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from asyncua.server.server import Server
 from asyncua.server.user_managers import UserManager
 from asyncua.ua.object_ids import ObjectIds
 from asyncua.ua.status_codes import StatusCodes
-from asyncua.ua.uaprotocol_auto import CallMethodRequest, CallMethodResult
+from asyncua.ua.uaprotocol_auto import CallMethodRequest, CallMethodResult, DeleteReferencesItem
 from asyncua.ua.uatypes import LocalizedText, NodeId, SecurityPolicyType, StatusCode, Variant
 
 from tidelog.connectors.http.requests.access import OPERATING
@@ -70,6 +71,7 @@ class AlarmServer:
         self._folder: Node
         self._events: EventGenerator
         self._space = 0
+        self._showing = asyncio.Lock()
         self._shown: dict[str, tuple[OpenAlarm, Condition]] = {}
 
     async def __aenter__(self) -> AlarmServer:
@@ -94,22 +96,32 @@ class AlarmServer:
 
     async def show(self, alarms: Sequence[OpenAlarm]) -> None:
         """These alarms are open now: tell of each that has changed, and of each that is open no more."""
-        now = {alarm.id: alarm for alarm in alarms}
-        for identity in self._shown.keys() - now.keys():
-            _, event = self._shown.pop(identity)
-            await self._tell(event, None)
-            await self._server.get_node(event.NodeId).delete()
-        for identity, told in now.items():
-            alarm = replace(told, cause=None, folded=0)  # conditions do not know of these
-            known = self._shown.get(identity)
-            if known is None or known[0] != alarm:
-                event = await self._condition(alarm) if known is None else known[1]
-                self._shown[identity] = alarm, event
-                await self._tell(event, alarm)
+        now = {alarm.id: replace(alarm, cause=None, folded=0) for alarm in alarms}  # conditions do not know of these
+        async with self._showing:
+            for identity in self._shown.keys() - now.keys():
+                _, event = self._shown.pop(identity)
+                await self._tell(event, None)
+                await self._forget(event.NodeId)
+            for identity, alarm in now.items():
+                known = self._shown.get(identity)
+                if known is None or known[0] != alarm:
+                    event = await self._condition(alarm) if known is None else known[1]
+                    self._shown[identity] = alarm, event
+                    await self._tell(event, alarm)
 
     async def _condition(self, alarm: OpenAlarm) -> Condition:
         node = await self._folder.add_object(make_node_id(alarm.id, self._space), alarm.text)
         return new_condition(node.nodeid, alarm)
+
+    async def _forget(self, condition: NodeId) -> None:
+        """Take a condition's node away, with the one reference to it: the library looks for others in all nodes."""
+        parameters = DeleteReferencesItem(
+            SourceNodeId=self._folder.nodeid,
+            ReferenceTypeId=make_node_id(ObjectIds.HasComponent),
+            TargetNodeId=condition,
+        )
+        await self._server.iserver.isession.delete_references([parameters])
+        await self._server.get_node(condition).delete(delete_references=False)
 
     async def _tell(self, event: Condition, alarm: OpenAlarm | None) -> None:
         describe(event, alarm)

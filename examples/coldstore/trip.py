@@ -12,7 +12,6 @@ from pathlib import Path
 from plant import readings
 
 import tidelog
-from tidelog.plans.alarms.desk import OpenAlarm
 
 TRIP = 60
 """When the pump trips, in seconds."""
@@ -46,7 +45,7 @@ def show(when: str, session: tidelog.Session) -> None:
     print(f"{when}: {len(alarms)} alarms, {len(lines)} to be read", *lines, sep="\n  ")
 
 
-def line(alarm: OpenAlarm) -> str:
+def line(alarm: tidelog.OpenAlarm) -> str:
     """One alarm as a line."""
     folded = f", and {alarm.folded} that follow from it" if alarm.folded else ""
     said = "".join(f" by {deed.who}: {deed.comment}" for deed in alarm.acknowledged)

@@ -30,7 +30,7 @@ def test_the_file_is_right(capfd: pytest.CaptureFixture[str]) -> None:
     """Its program, its maps and its templates fit each other, and the rules pass their tests."""
     assert main(["gateway", str(FOLDER / "coldstore.toml"), "--check"]) == 0
     assert main(["test", str(FOLDER)]) == 0
-    assert "11 tests passed" in capfd.readouterr().out
+    assert "12 tests passed" in capfd.readouterr().out
 
 
 def test_a_trip_is_one_line() -> None:

@@ -13,7 +13,7 @@ from asyncua import Client, ua
 import tidelog
 from brokers import free_port
 from tidelog.connectors.http.settings import UserSettings
-from tidelog.connectors.opcua.server import AlarmServer
+from tidelog.connectors.opcua.server import NAMESPACE, AlarmServer
 from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import SpecError
@@ -81,10 +81,9 @@ class Operator:
                 await self._came.wait()
         return self.events[-1]
 
-    async def call(self, method: int, *arguments: Any, event: Any = None) -> str:
-        """Call a method on the condition of an event; the name of the status."""
-        node = (event or self.events[-1]).NodeId
-        request = ua.CallMethodRequest(node, ua.NodeId(method), [ua.Variant(item) for item in arguments])
+    async def call(self, method: int, *arguments: Any) -> str:
+        """Call a method on the condition of the last event; the name of the status."""
+        request = ua.CallMethodRequest(self.events[-1].NodeId, ua.NodeId(method), [ua.Variant(item) for item in arguments])
         return (await self.client.uaclient.call([request]))[0].StatusCode.name
 
 
@@ -127,6 +126,7 @@ def test_an_alarm_begins_is_taken_on_and_ends() -> None:
             event = await anna.told(1)
             assert (event.Message.Text, event.Severity, event.ConditionName) == ("Room north is too warm", 700, "too_warm")
             assert states(event)[:2] == (True, False)
+            assert getattr(event, "ActiveState/TransitionTime").timestamp() == 10
             assert await anna.call(ACKNOWLEDGE, b"another", ua.LocalizedText("")) == ("BadEventIdUnknown")
             assert await anna.call(ACKNOWLEDGE, event.EventId, ua.LocalizedText("on my way")) == "Good"
             event = await anna.told(2)
@@ -138,6 +138,8 @@ def test_an_alarm_begins_is_taken_on_and_ends() -> None:
             await plant.advance()
             event = await anna.told(3)
             assert (states(event)[:2], event.Retain) == ((False, True), False)
+            folder = anna.client.get_node(ua.NodeId("alarms", await anna.client.get_namespace_index(NAMESPACE)))
+            assert await folder.get_children() == []
 
     run(test)
 
