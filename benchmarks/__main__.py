@@ -18,7 +18,7 @@ from benchmarks.figures import Figure, keep, print_table, show
 from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
 from benchmarks.programs import aggregates, asking, large, memory, operators, rules, windows
-from benchmarks.runtime import bursts, durable, events, frames, hot, latency, lines, machines, shortstop, standing
+from benchmarks.runtime import alarms, bursts, durable, events, frames, hot, latency, lines, machines, shortstop, standing
 from benchmarks.spark import suite as spark
 
 
@@ -63,6 +63,7 @@ def _run_own() -> None:
         events,
         standing,
         machines,
+        alarms,
         hand,
         latency,
         bursts,
