@@ -22,13 +22,14 @@ from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 
 _MOST: Final = 10_000
-"""Of how many alarms it is known when somebody acted last."""
+"""Of how many alarms it is known when a shelf was ended last."""
 
 
 class ActionMapper:
     """Takes each payload as what somebody does with an alarm, at its `time`, or when it came; `kind` is that of the source.
 
-    What one alarm is told without times is told in its order. SpecError for a program without alarms, or without a unit.
+    What ends a shelf, and a new one without a time behind it, come in this order. SpecError for a program without alarms, or
+    without a unit.
     """
 
     def __init__(self, name: str, schema: Schema, kind: str) -> None:
@@ -36,7 +37,7 @@ class ActionMapper:
             raise SpecError('`format = "actions"` is for a program that declares alarms')
         self._name, self._schema, self._kind = name, schema, kind
         self._times, self._came = TimeReader(schema.timeline), arrival(schema.timeline)
-        self._last: dict[tuple[str, Row], int] = {}
+        self._ended: dict[tuple[str, Row], int] = {}
 
     def batch(self, messages: Sequence[Message]) -> Batch:
         found, places = Batch(), list[str]()
@@ -49,6 +50,7 @@ class ActionMapper:
             else:
                 places.append(place)
         found.places = places
+        found.watermark = NEG  # what people do says nothing of the time of other facts
         return found
 
     def _record(self, message: Message) -> Record:
@@ -67,10 +69,12 @@ class ActionMapper:
         timeline, point = self._schema.timeline, self._came(message.at)
         row = action_record(self._schema, self._times, action, timeline.decode_point(point))[1]
         key = action.alarm, row[: len(self._schema.alarms[action.alarm].fields)]
-        point = max(point, self._last.pop(key, NEG) + (1 if timeline.is_integer else 2))
-        self._last[key] = point
-        if len(self._last) > _MOST:
-            del self._last[next(iter(self._last))]
+        if name in ("unshelve", "restore"):
+            self._ended[key] = point
+            if len(self._ended) > _MOST:
+                del self._ended[next(iter(self._ended))]
+        elif name in ("shelve", "remove"):  # at one time the end counts
+            point = max(point, self._ended.get(key, NEG) + (1 if timeline.is_integer else 2))
         return action_record(self._schema, self._times, action, timeline.decode_point(point))
 
 

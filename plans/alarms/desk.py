@@ -183,7 +183,7 @@ def _add(item: OpenAlarm, part: str, told: Row, lo: int, timeline: Timeline) -> 
         case "raised" | "active":
             item.begins = lo if item.begins is None else min(lo, item.begins)
         case "returned":
-            item.ends = lo
+            item.ends = lo - 1 if timeline.is_integer or lo & 1 else lo
         case "suppressed":
             item.is_suppressed = True
         case "acknowledged" if deed is not None:

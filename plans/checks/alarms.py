@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 
-from tidelog.plans.diagnostics.errors import Diagnostic, Note
+from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, Note
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.alarms import Alarm, alarms_of, is_of_alarm
-from tidelog.plans.tree.walk import derived, head_atom, statements_of, written
+from tidelog.plans.tree.alarms import STATES, Alarm, alarms_of, is_of_alarm
+from tidelog.plans.tree.walk import atoms, derived, head_atom, statements_of, written
 
 MAX_ALARMS = 500
 """The most alarms that a program may declare."""
@@ -33,6 +34,7 @@ def check_alarms(program: syntax.Program) -> Iterator[Diagnostic]:
     for alarm in alarms_of(program):
         yield from _check_derived(alarm, heads, inputs)
     yield from _check_names(program)
+    yield from _check_states(program)
 
 
 def _check_units(program: syntax.Program, declared: tuple[syntax.AlarmDeclaration, ...]) -> Iterator[Diagnostic]:
@@ -73,3 +75,24 @@ def _check_names(program: syntax.Program) -> Iterator[Diagnostic]:
             message = f"`{name}` is {what} of alarm `{alarm.name}`, and nothing else"
             notes = (Note(alarm.declared.span, "declared here"),)
             yield Diagnostic("alarm-name", message, item.span, notes=notes, help="give this another name")
+
+
+def _check_states(program: syntax.Program) -> Iterator[Diagnostic]:
+    """A rule names a state that its alarm can have."""
+    alarms = {alarm.state: alarm for alarm in alarms_of(program)}
+    rules = [item for item in written(program) if isinstance(item, syntax.Rule)] if alarms else []
+    for atom in (atom for rule in rules for atom in atoms(*rule.body)):
+        alarm = alarms.get(atom.predicate)
+        last = atom.arguments[-1] if alarm is not None and atom.arguments else None
+        if alarm is None or not isinstance(last, syntax.Constant) or last.value in alarm.states:
+            continue
+        state = str(last.value)
+        near = get_close_matches(state[:200], alarm.states, n=1)
+        if state in STATES:
+            message = f"alarm `{alarm.name}` is never `{state}`"
+            help = "say `acknowledge`, `shelve at most 8 h` or `inhibited by`, whichever the state needs"
+        else:
+            message = f"alarm `{alarm.name}` has no state `{state}`"
+            known = ", ".join(f"`{each}`" for each in alarm.states)
+            help = f"did you mean `{near[0]}`?" if near else f"its states are {known}"
+        yield Diagnostic("alarm-state", message, last.span if last.span != NOWHERE else atom.span, help=help)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, SupportsFloat
@@ -97,6 +97,14 @@ class Schema:
     others: Mapping[str, bool] | None = None
     alarms: Mapping[str, AlarmSchema] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
+
+    def without_actions(self) -> Schema:
+        """The same for data in which nobody acts: whoever hands it in would say who did it."""
+        actions = {name for alarm in self.alarms.values() for name in alarm.actions.values()}
+        if not actions:
+            return self
+        closed = {name: replace(self.predicates[name], accepts_input=False) for name in actions & self.predicates.keys()}
+        return replace(self, predicates={**self.predicates, **closed}, alarms={})
 
     def check(self, predicate: str, values: tuple[object, ...]) -> Row:
         """The row of these values for this predicate, its numbers made canonical; DataError says what is wrong."""

@@ -85,6 +85,16 @@ class Alarm:
         """The predicate that tells its state as its last argument, for rules and outputs."""
         return self.name + _STATE
 
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The states that it can have, beside the normal one."""
+        never = {
+            "returned_unacknowledged": not self.declared.latched,
+            "shelved": self.declared.longest is None,
+            "suppressed": not self.declared.inhibitors,
+        }
+        return tuple(state for state in STATES if not never.get(state))
+
     def part(self, what: str) -> str:
         """The predicate of an action, or of what follows from actions."""
         return f"{self.name} {what}"

@@ -74,7 +74,8 @@ class Reloading:
         if not changed:
             logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()
-        return Reloaded(state, answers, self._changing.heard)
+        told = [answer for answer in answers if answer[0] not in self._silent]
+        return Reloaded(state, told, self._changing.heard)
 
     def _refusal(self, dropped: list[Becoming]) -> str:
         changed = what_changed(self._head.text, self._now.plan.program.text)

@@ -70,7 +70,7 @@ class Admitting:
         watermark = self._watermarks.watermark
         delays, behind, gap, leap = self._delays, self._rules.behind, self._rules.gap, self._rules.leap
         limit, votes, records = max(watermark, track.promised), track.votes, admitted.records
-        ceiling = self._watermarks.ceiling
+        ceiling, promises = self._watermarks.ceiling, batch.watermark != NEG
         for i, record in enumerate(batch.records):
             lo = record[2]
             is_late = lo <= limit and limit > NEG and lo <= limit - delays.get(record[0], 0)
@@ -78,7 +78,7 @@ class Admitting:
                 self._judge(state, track, record, batch.place(i), admitted)
                 limit, votes = max(watermark, track.promised), track.votes
                 continue
-            if lo > limit + behind:
+            if lo > limit + behind and promises:
                 track.promised = limit = lo - (lo & gap) - behind
             records.append(record)
         if records:

@@ -67,7 +67,8 @@ class Retraction(NamedTuple):
 class Batch:
     """What a source had to say at one moment: facts in order of arrival, and what could not be read.
 
-    `watermark`, an encoded time, is a promise of the source's own: no later fact of it begins at or before that time.
+    `watermark`, an encoded time, is a promise of the source's own: no later fact of it begins at or before that time. With
+    `NEG` the facts promise nothing: time does not go on with them.
     `places`, where given, names the place of each record (for a late fact's dead letter). `position` is where a source
     stands behind this batch that can be read again from there: plain data, for its `resume`. `parts`, where given, says for
     each record which part of the source it comes from: each part has a watermark of its own. `received` is when the engine

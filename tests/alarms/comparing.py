@@ -54,7 +54,7 @@ def wrong_desk(drawn: Alarming, plan: Plan, told: Sequence[OpenAlarm], frontier:
             *map(sorted, (now.acknowledged, now.shelved, now.removed)),
             None if now.until is None else placed(plan, Fraction(now.until)),
             _begin(plan, now.begins),
-            _begin(plan, now.ends),
+            _end(plan, now.ends),
         ]
         has = [
             item.state,
@@ -69,6 +69,12 @@ def wrong_desk(drawn: Alarming, plan: Plan, told: Sequence[OpenAlarm], frontier:
 
 def _people(deeds: Iterable[Deed]) -> list[str]:
     return sorted({deed.who for deed in deeds})
+
+
+def _end(plan: Plan, time: Fraction | None) -> int | None:
+    """The last time before the cell in which it returned; its begin where that is closed on a dense timeline."""
+    begin = _begin(plan, time)
+    return begin if begin is None or not (plan.timeline.is_integer or begin & 1) else begin - 1
 
 
 def _begin(plan: Plan, time: Fraction | None) -> int | None:

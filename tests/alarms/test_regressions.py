@@ -113,7 +113,7 @@ def test_what_has_returned_was_raised_when_it_began() -> None:
         run = session()
         for at in range(51, 60):
             run.advance(at)
-        assert [(item.state, item.begins, item.ends) for item in desk(run)] == [("returned_unacknowledged", 10, 51)]
+        assert [(item.state, item.begins, item.ends) for item in desk(run)] == [("returned_unacknowledged", 10, 50)]
 
 
 def test_what_stands_keeps_the_range_that_it_continues() -> None:

@@ -126,7 +126,7 @@ async def test_prometheus_is_told_of_alarms() -> None:
                     found[sample.name, *labels] = sample.value
     assert found["tidelog_alarms_open", "high", "acknowledged"] == 1
     assert found["tidelog_alarms_open", "high", "unacknowledged"] == 1
-    assert found["tidelog_alarms_open", "low", "unacknowledged"] == 1
+    assert found["tidelog_alarms_open", "low", "unacknowledged"] == 2
     assert found["tidelog_alarms_open", "low", "shelved"] == 0
     assert found["tidelog_alarms_begun_total", "too_warm"] == 2
     assert found["tidelog_alarm_actions_total", "acknowledge"] == found["tidelog_alarm_actions_total", "comment"] == 1

@@ -58,7 +58,7 @@ def told(what: str, at: float = 1000.5) -> Message:
 
 
 def test_a_message_is_an_action() -> None:
-    """At the time that it tells, or when it came; what is told of one alarm at one time has an order."""
+    """At the time that it tells, or when it came; what ends a shelf, and a new one, are told in their order."""
     acknowledge = '{"acknowledge":{"alarm":"too_warm","args":["north"],"who":"anna"}}'
     shelve = '{"shelve":{"alarm":"too_warm","args":{"room":"north"},"who":"anna","for":"2 h"}}'
     south = '{"remove":{"alarm":"too_warm","args":["south"],"who":"bob","comment":"broken"},"time":17}'
@@ -66,9 +66,18 @@ def test_a_message_is_an_action() -> None:
     assert not found.rejected and found.places == [f"commands:{TOPIC}"] * 3
     assert found.records == [
         ("too_warm acknowledge", ("north", "anna", "", f"mqtt {TOPIC}"), 1000, 1000),
-        ("too_warm shelve", ("north", "anna", "", f"mqtt {TOPIC}", "1001", "8201"), 1001, 8200),
+        ("too_warm shelve", ("north", "anna", "", f"mqtt {TOPIC}", "1000", "8200"), 1000, 8199),
         ("too_warm remove", ("south", "bob", "broken", f"mqtt {TOPIC}"), 17, 17),
     ]
+
+
+def test_a_shelf_behind_the_end_of_another_comes_later() -> None:
+    """At one time the end would count. All else has the time at which it came, however much is done at once."""
+    comment = '{"comment":{"alarm":"too_warm","args":["north"],"who":"anna","comment":"so"}}'
+    shelve = '{"shelve":{"alarm":"too_warm","args":["north"],"who":"anna","for":"2 h"}}'
+    unshelve = '{"unshelve":{"alarm":"too_warm","args":["north"],"who":"anna"}}'
+    found = mapper().batch([told(comment), told(shelve), told(unshelve), told(shelve), told(comment)])
+    assert [lo for _, _, lo, _ in found.records] == [1000, 1000, 1000, 1001, 1000]
 
 
 @pytest.mark.parametrize(

@@ -207,12 +207,11 @@ def mapper(source: MessageSource, plan: Plan) -> Mapper:
     if source.format in ("facts", "jsonl"):
         if source.map:
             raise SpecError(f'`map` takes payloads apart, and `format = "{source.format}"` says that they are facts already')
-        return LineMapper(make_decoder(source.format, plan.schema, source.name, None))
+        return LineMapper(make_decoder(source.format, plan.schema.without_actions(), source.name, None))
     if not source.map:
         raise SpecError('it says nothing of how messages become facts: give a `[[source.map]]`, or `format = "jsonl"`')
-    return MapMapper(
-        source.name, plan.schema, source.map, format="text" if source.format == "text" else "json", by=source.by
-    )
+    kind: Literal["text", "json"] = "text" if source.format == "text" else "json"
+    return MapMapper(source.name, plan.schema.without_actions(), source.map, format=kind, by=source.by)
 
 
 def topics(source: MessageSource) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +21,7 @@ from tidelog.plans.alarms.pending import with_pending
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.alarms import ACTIONS
+from tidelog.plans.tree.alarms import ACTIONS, ActionName
 
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""
@@ -66,7 +66,7 @@ class Desk:
         self.history = History(history)
         self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
         self._clock = clock
-        self._acted: dict[Key, int] = {}
+        self._ended: dict[tuple[Key, ActionName], int] = {}
         self._run, self._made, self._taken = secrets.token_hex(4), 0, 0
         self.actions = Actions()
         """The source of what people do."""
@@ -90,7 +90,7 @@ class Desk:
         is_same = self.history.going_on(run, events)
         done = [entry for entry in self.history if entry.kind in ACTIONS] if is_same else []
         self._pending = deque(sorted(done, key=lambda entry: entry.at), maxlen=MOST_PENDING)
-        self._acted = {(entry.alarm, entry.args): entry.at for entry in self._pending}
+        self._note_ends(self._pending)
 
     # --- what happens ---------------------------------------------------------------------------------------------------
 
@@ -98,9 +98,18 @@ class Desk:
         """Facts were taken: what people did is among them."""
         if self._alarms:
             entries = [*action_entries(self.plan.alarms, self.plan.timeline, records)]
+            self._note_ends(entries)
             self._pending.extend(entries)
             self._taken += len(entries)
             self.history.add(entries)
+
+    def _note_ends(self, entries: Iterable[Entry]) -> None:
+        """When shelves and times out of service were ended last."""
+        for entry in entries:
+            if entry.kind in ("unshelve", "restore"):
+                self._ended[(entry.alarm, entry.args), entry.kind] = entry.at
+        while len(self._ended) > MOST_PENDING:
+            del self._ended[next(iter(self._ended))]
 
     def told(self, answers: Sequence[object]) -> None:
         """Answers became known: the begins and ends of alarms are among them."""
@@ -170,7 +179,7 @@ class Desk:
         late = 0 if self._list is None else self._taken - self._list.taken
         if item is None or not late:
             return item
-        done = islice(reversed(self._pending), late)
+        done = [*islice(reversed(self._pending), late)][::-1]
         return next(iter(with_pending([deepcopy(item)], done)), None)
 
     def begin(self, identity: str, present: int | None = None) -> Record | None:
@@ -178,19 +187,20 @@ class Desk:
         item = self.get(identity, present)
         return None if item is None or item.begins is None else (item.alarm, item.args, item.begins, item.begins)
 
-    def next_time(self, key: Key, present: int) -> Fraction:
-        """At which time somebody acts on an alarm at the present (encoded): behind all that was done with it before, and
-        where facts can still come.
+    def next_time(self, key: Key, action: ActionName, present: int) -> Fraction:
+        """At which time somebody acts on an alarm at the present (encoded): where facts can still come, and not before its
+        begin.
 
-        What is done at one time has no order; people's clicks have.
+        What is done at one time has no order, and what ends a shelf counts. So who shelves an alarm again, or takes it out
+        of service again, does so one step behind the end of that.
         """
         step = 1 if self.plan.timeline.is_integer else 2
         frontier = NEG if self.engine is None else self.engine.frontier
-        point = max(present, self._acted.get(key, NEG) + step, frontier + 1)
+        ended = self._ended.get((key, _ENDED_BY[action]), NEG) + step if action in _ENDED_BY else NEG
+        item = next((item for item in self.open_alarms(present) if (item.alarm, item.args) == key), None)
+        begin = NEG if item is None or item.begins is None else item.begins
+        point = max(present, frontier + 1, ended, begin)
         point += point & 1 if step == 2 else 0
-        self._acted[key] = point
-        while len(self._acted) > MOST_PENDING:
-            del self._acted[next(iter(self._acted))]
         return self.plan.timeline.decode_point(point)
 
     def named(self, key: Key) -> dict[str, Any]:
@@ -267,5 +277,6 @@ class Desk:
         return number_or_text(self._times.point(point))
 
 
+_ENDED_BY: Final[dict[ActionName, ActionName]] = {"shelve": "unshelve", "remove": "restore"}
 _MANY: Final = 500
 """Of fewer open alarms a list is made anew whenever something has happened."""

@@ -21,6 +21,7 @@ from tidelog.connectors.http.watching.watch import Watch
 from tidelog.plans.alarms.figures import DAY, Window, length_of_second
 from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import NEG
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.alarms import ACTIONS, ActionName
@@ -97,6 +98,7 @@ class DeskRequests:
         identity = request.query_params.get("id")
         first, size = _page(request.query_params)
         found = [entry for entry in reversed(desk.history) if identity is None or desk.entry_id(entry) == identity]
+        found.sort(key=lambda entry: -entry.at)  # an end is known later than what happened meanwhile
         return _json(
             {"count": len(found), "first": first, "entries": [desk.entry_object(e) for e in found[first : first + size]]}
         )
@@ -151,7 +153,7 @@ class DeskRequests:
         action = Action(name, alarm, args, told.who, told.comment, f"http {client}".rstrip(), told.lasting)
         for left in reversed(range(_TRIES)):
             try:
-                at = desk.next_time((alarm, args), moment_of(watch))
+                at = desk.next_time((alarm, args), name, moment_of(watch))
                 record = action_record(desk.plan.schema, TimeReader(desk.plan.timeline), action, at)
             except DataError as error:
                 return JSONResponse({"error": error.reason}, 400)
@@ -167,7 +169,7 @@ class DeskRequests:
         """Let the engine take an action; returns why that is not done. What it refuses may have come too late: the stream
         went on meanwhile."""
         actions, ticket = watch.desk.actions, Ticket()
-        if not actions.offer(Posted([record], ticket=ticket, count=1)):
+        if not actions.offer(Posted([record], watermark=NEG, ticket=ticket, count=1)):
             if not actions.is_open:
                 return JSONResponse({"error": "the program does not run"}, 503, _RETRY)
             return JSONResponse({"error": "too many actions wait; nothing was done; try again"}, 429, _RETRY)

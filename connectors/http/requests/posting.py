@@ -111,7 +111,7 @@ class Posting:
         """One for each program: what it has cached serves the next request."""
         plan, decoder = self._decoders.get(watch.name, (None, None))
         if decoder is None or plan is not watch.plan:
-            decoder = BodyDecoder(watch.plan.schema, self._settings.max_body)
+            decoder = BodyDecoder(watch.plan.schema.without_actions(), self._settings.max_body)
             self._decoders[watch.name] = (watch.plan, decoder)
         return decoder
 
