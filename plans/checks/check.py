@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from tidelog.plans.checks.aggregates import check_aggregates
-from tidelog.plans.checks.alarms import check_alarms
 from tidelog.plans.checks.asks import check_asks
 from tidelog.plans.checks.assigning import check_assigning
-from tidelog.plans.checks.calendars import check_calendars
 from tidelog.plans.checks.changing import check_changing
 from tidelog.plans.checks.declarations import check_arity, check_directives, check_inputs, check_known
+from tidelog.plans.checks.declared.alarms import check_alarms
+from tidelog.plans.checks.declared.calendars import check_calendars
 from tidelog.plans.checks.direction import check_direction
 from tidelog.plans.checks.heads import check_heads
 from tidelog.plans.checks.inferring import check_outputs

@@ -11,8 +11,17 @@ from lark import Token, Transformer
 
 from tidelog.plans.data.times import read_iso
 from tidelog.plans.diagnostics.errors import DataError, Span
-from tidelog.plans.language.alarm_drafts import Part, acknowledge_of, alarm_of, inhibited_of, priority_of, shelve_of, text_of
-from tidelog.plans.language.calendar_drafts import Each, Except, Zone, calendar_of, daily_of
+from tidelog.plans.language.drafting.alarms import (
+    Part,
+    acknowledge_of,
+    alarm_of,
+    inhibited_of,
+    priority_of,
+    shelve_of,
+    text_of,
+)
+from tidelog.plans.language.drafting.calendars import Each, Except, Zone, calendar_of, daily_of
+from tidelog.plans.language.drafting.measures import By, by_of, latest_of, measure_of
 from tidelog.plans.language.drafts import (
     TYPES,
     FixedTime,
@@ -33,7 +42,6 @@ from tidelog.plans.language.drafts import (
     too_deep,
     unknown_type,
 )
-from tidelog.plans.language.measure_drafts import By, by_of, latest_of, measure_of
 from tidelog.plans.language.measures import Chain, Measure, split_chain
 from tidelog.plans.language.printing import format_term
 from tidelog.plans.language.statements import MAX_DEPTH

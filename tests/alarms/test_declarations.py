@@ -207,7 +207,7 @@ def test_what_inhibits_is_read() -> None:
 
 
 def test_a_program_has_so_many_alarms_at_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidelog.plans.checks.alarms.MAX_ALARMS", 1)
+    monkeypatch.setattr("tidelog.plans.checks.declared.alarms.MAX_ALARMS", 1)
     with pytest.raises(ProgramError, match="a program has at most 1 alarms"):
         tidelog.compile("a :- c. b :- c. alarm a. alarm b.")
 

@@ -1,0 +1,1 @@
+"""Checks of what declares more than a name: alarms and calendars."""
