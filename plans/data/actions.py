@@ -59,7 +59,12 @@ def action_record(schema: Schema, times: TimeReader, action: Action, at: TimeLik
     if action.name != "shelve":
         return known.actions[action.name], schema.check(known.actions[action.name], row), point, point
     begin = schema.timeline.decode_point(point)
-    end = begin + _lasting(known, times, action.lasting)
+    lasting = _lasting(known, times, action.lasting)
+    try:
+        schema.timeline.encode_point(lasting)
+    except DataError:
+        raise DataError(f"a shelf of `{action.lasting}` is finer than the program's times") from None
+    end = begin + lasting
     begins, ends = schema.timeline.format_point(point), schema.timeline.format_point(schema.timeline.encode_point(end))
     lo, hi = schema.timeline.encode_interval(Interval(begin, end, right_open=True))
     return known.actions["shelve"], schema.check(known.actions["shelve"], (*row, begins, ends)), lo, hi

@@ -103,7 +103,7 @@ WRONG = [
     (f'{{"shelve":{{{ABOUT},"for":true}},"time":1}}', "`for` must be text such as `2 h`, or a number, got a boolean"),
     (f'{{"shelve":{{{ABOUT},"for":"0 s"}},"time":1}}', "a shelf lasts longer than 0"),
     (f'{{"shelve":{{{ABOUT},"for":"2 min"}},"time":1}}', "alarm `hot` is shelved for 1 min at the most, got `2 min`"),
-    (f'{{"shelve":{{{ABOUT},"for":"1/2"}},"time":1}}', "time 3/2 is not a whole number"),
+    (f'{{"shelve":{{{ABOUT},"for":"1/2"}},"time":1}}', "a shelf of `1/2` is finer than the program"),
     (
         '{"shelve":{"alarm":"still","who":"anna","for":"1 s"},"time":1}',
         "alarm `still` cannot be shelved: the program says so with `shelve at most 8 h`",

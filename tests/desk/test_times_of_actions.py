@@ -9,7 +9,7 @@ from web.serving import Serving, serving, until
 
 import tidelog
 from desk.test_restarts import HOUR, PROGRAM, act, desk, found, held, post, state
-from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.diagnostics.errors import DataError, ProgramError
 
 pytestmark = pytest.mark.anyio
 
@@ -113,3 +113,11 @@ def test_a_state_that_there_is_not_is_refused(rule: str, message: str, help: str
         tidelog.compile(text)
     (problem,) = refused.value.diagnostics
     assert problem.message == message and problem.help.startswith(help)
+
+
+def test_a_shelf_is_as_fine_as_the_times_of_the_program() -> None:
+    """The message named a number that nobody had said."""
+    text = "timeline integer, unit 1 min. hot(R) :- c(R). alarm hot(room: text), shelve at most 8 h."
+    session = tidelog.Session(tidelog.compile(text, desk=True))
+    with pytest.raises(DataError, match="a shelf of `30 s` is finer than the program's times"):
+        session.shelve("hot", ["n"], who="anna", time=5, lasting="30 s")
