@@ -99,6 +99,7 @@ class Ledger:
         standings = [SourceStanding(name) for name in ends.sources]
         self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
+        self._head.storms = plan.storms
         self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
         self._has_changed = False
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
@@ -108,8 +109,7 @@ class Ledger:
         self._given: dict[str, dict[str, Any]] = {}
         self._are_awaited = False  # when the last ones were given
         self._worked = self._cost = self._snapshot_cost = 0.0
-        self._replayed = 0
-        self._is_broken = False
+        self._replayed, self._is_broken = 0, False
         self.is_spoiled = False
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
@@ -165,7 +165,7 @@ class Ledger:
         if self._corrections is not None:
             await self._in_thread(partial(self._corrections.begin_anew, head))
         session.load(changed.state)
-        head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
+        head.program, head.text, head.fingerprint, head.storms = now.program, now.text, now.fingerprint, now.storms
         head.heard = changed.heard
         self._has_changed = True
         self._owed.tell(changed.answers, session.frontier)

@@ -17,6 +17,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.tree.alarms import alarms_of
 from tidelog.plans.tree.causes import with_desk
+from tidelog.plans.tree.storms import Storm, with_storms
 from tidelog.plans.tree.syntax import CalendarDeclaration, Program
 from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.journal.events import events_behind, tell
@@ -48,6 +49,7 @@ class Reloading:
         before, unknown = self._plan_before()
         self._check_times(before)
         self._silent = before.silent | self._now.plan.silent
+        self._storms = {name for storm in before.storms for name in storm.names(before.alarms)}
         still = {alarm.name for alarm in self._now.plan.alarms}
         self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
         stored = Filling.of(session, before)
@@ -62,7 +64,7 @@ class Reloading:
     def go_on(self, reload: Reload) -> Reloaded:
         """Go on with the program now, and tell what becomes of it; SpecError where state would be lost that must not be."""
         found = self.becomings()
-        dropped = [item for item in found if item.drops]
+        dropped = [item for item in found if item.drops and item.name not in self._storms]
         if dropped and reload == "refuse":
             raise SpecError(self._refusal(dropped))
         changed = [item for item in found if item.fate != "kept"]
@@ -97,7 +99,8 @@ class Reloading:
         try:
             program = _with_events_of(parse(self._head.text, self._head.program), now.program)
             compiled = [
-                compile_program(each, outputs=not only_asks, depth=depth) for each in _with_and_without_desk(program)
+                replace(compile_program(each, outputs=not only_asks, depth=depth), storms=storms)
+                for each, storms in _forms(program, self._head.storms)
             ]
         except ProgramError as error:
             raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error
@@ -161,9 +164,12 @@ def _with_events_of(before: Program, now: Program) -> Program:
     return with_events(before, (files.get((item.path, item.predicate), replace(item, events=())) for item in calendars))
 
 
-def _with_and_without_desk(program: Program) -> list[Program]:
+def _forms(program: Program, storms: tuple[Storm, ...]) -> list[tuple[Program, tuple[Storm, ...]]]:
     """The forms of a program in which a run may have had it: its text does not say whether there was a desk."""
-    return [program, with_desk(program)] if alarms_of(program) else [program]
+    if not alarms_of(program):
+        return [(program, storms)]
+    desk = with_storms(with_desk(program), storms), storms
+    return [desk] if storms else [(program, ()), desk]
 
 
 def _unfold(plan: Plan) -> tuple[Unfolding, ...]:

@@ -15,6 +15,7 @@ from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program, format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.numerals import shorten
+from tidelog.plans.tree.storms import Storm
 from tidelog.runtime.intake.watermarks import plain_name
 from tidelog.runtime.sessions.settings import Settings
 
@@ -60,6 +61,7 @@ class Head(Saved):
     `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
     `reach` (encoded) is when the last fact ends that was accepted, but for those without an end, of the predicates
     `endless`; `heard` tells since when facts of a predicate are taken, where the program did not read them from the begin.
+    `storms` are those of its plan.
     """
 
     version: int
@@ -76,6 +78,7 @@ class Head(Saved):
     reach: int = NEG
     endless: list[str] = msgspec.field(default_factory=list)
     heard: dict[str, int] = msgspec.field(default_factory=dict)
+    storms: tuple[Storm, ...] = ()
 
 
 def pack_head(head: Head) -> bytes:
@@ -102,6 +105,8 @@ def fingerprint(plan: Plan) -> str:
         digest.update(repr(record).encode())
     if plan.silent:  # the same text without a desk is another plan
         digest.update(repr(sorted(plan.silent)).encode())
+    if plan.storms:
+        digest.update(repr(plan.storms).encode())
     for question in plan.questions:
         digest.update(repr((question.name, question.query, question.depth)).encode())
     return digest.hexdigest()
