@@ -20,6 +20,7 @@ from tidelog.plans.tree.causes import with_desk
 from tidelog.plans.tree.storms import Storm, with_storms
 from tidelog.plans.tree.syntax import CalendarDeclaration, Program
 from tidelog.plans.tree.walk import statements_of
+from tidelog.runtime.intake.watermarks import with_sources
 from tidelog.runtime.journal.events import events_behind, tell
 from tidelog.runtime.journal.manifest import Head, fingerprint, what_changed
 from tidelog.runtime.journal.partitions import Parts
@@ -45,14 +46,17 @@ class Reloading:
 
     def __init__(self, head: Head, session: Reasoner, store: StateStore, parts: Parts) -> None:
         self._head, self._store, self._parts = head, store, parts
-        self._now = Filling.of(session, session.plan)
+        self._sources = session.settings.sources
+        names = [source.name for source in head.sources]
+        self._now = Filling.of(session, session.plan, sources=names)
         before, unknown = self._plan_before()
         self._check_times(before)
         self._silent = before.silent | self._now.plan.silent
         self._storms = {name for storm in before.storms for name in storm.names(before.alarms)}
         still = {alarm.name for alarm in self._now.plan.alarms}
+        self._alarms = {alarm.part("active"): alarm.name for alarm in self._now.plan.alarms}
         self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
-        stored = Filling.of(session, before)
+        stored = Filling.of(session, before, sources=names)
         self._restore(stored, unknown)
         begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
         self._changing = Changing(Standing(stored, begin, head.heard, unknown), self._now, store)
@@ -71,11 +75,15 @@ class Reloading:
         for item in changed:
             if item.name not in self._silent:
                 logger.warning("%s", item)
+            elif item.name in self._alarms and item.fate != "ended":
+                logger.warning("alarm `%s`, on the desk: %s", self._alarms[item.name], item.told)
         for name in self._gone:
             logger.warning("alarm `%s` is not declared any more: what people did with it is dropped", name)
-        if not changed:
+        if not changed and self._head.fingerprint != fingerprint(self._now.plan):
             logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()
+        watermarks = with_sources(state["intake"]["watermarks"], self._sources)
+        state |= {"sources": list(self._sources), "intake": {**state["intake"], "watermarks": watermarks}}
         told = [answer for answer in answers if answer[0] not in self._silent]
         return Reloaded(state, told, self._changing.heard)
 

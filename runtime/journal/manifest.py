@@ -40,11 +40,15 @@ _STORED = (
 
 
 class SourceStanding(Saved):
-    """Where a source stands: its last position, if it has one, or that it has ended."""
+    """Where a source stands: its last position, if it has one, or that it has ended.
+
+    One that is `passing` has nothing that could be read again: a later run may be without it, or have another one.
+    """
 
     name: str
     position: dict[str, Any] | None = None
     ended: bool = False
+    passing: bool = False
 
 
 class SinkStanding(Saved):
@@ -112,9 +116,15 @@ def fingerprint(plan: Plan) -> str:
     return digest.hexdigest()
 
 
+def is_same(head: Head, now: Head) -> bool:
+    """Whether a stored run goes on with the same program, and with all of its sources."""
+    before, names = ([source.name for source in each.sources] for each in (head, now))
+    return head.fingerprint == now.fingerprint and before == names
+
+
 def check_same(head: Head, now: Head, place: str) -> None:
     """SpecError unless a stored run can go on with these options, sources and sinks; of the program see `reloading`."""
-    before, names = [source.name for source in head.sources], [source.name for source in now.sources]
+    before, names = ([source.name for source in each.sources if not source.passing] for each in (head, now))
     if before != names:
         told = ", ".join(map(plain_name, before))
         raise SpecError(f"state `{place}` was stored with facts from {told}: go on with the same sources, in this order")
