@@ -94,7 +94,7 @@ class Reloading:
     def _staying(self, dropped: Sequence[Becoming]) -> Plan | None:
         """The plan before, where that does for the program now: another version made it of the same one."""
         names = [source.name for source in self._head.sources]
-        made = f"tidelog {self._head.writer} made other steps of this program"
+        made = "another version of tidelog made other steps of this program"
         told = "; ".join(map(str, dropped))
         if self._head.snapshot and names == list(self._sources) and can_stand_in(self._before, self._now.plan):
             logger.warning("%s: the run goes on with them, since with those of this version it would lose: %s", made, told)
