@@ -5,8 +5,9 @@ is of use to the steps alone that it was taken from. So it is stored with its pl
 it once was.
 
 A dataclass becomes a map of its fields, behind its name; what is no plain data is marked (`_MARK`). Where something stands
-in the program's text is left out, but for statements: it tells what an alarm stands for from what is written. A class or field that a later version calls otherwise is brought up to date by a step of
-`PLAN` in `plans/data/forms.py`; a field that it has not got yet has its default.
+in the program's text is left out, but for statements: it tells what an alarm stands for from what is written. A class or
+field that a later version calls otherwise is brought up to date by a step of `PLAN` in `plans/data/forms.py`; a new field
+has its default.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-
 from state.samples import ROOT as STORED
 from state.versions import another, later
+
 from tidelog.connectors.spark.arguments import PLAIN
 from tidelog.connectors.spark.tables import segments as segments_module
 from tidelog.connectors.spark.tables import tables as tables_module

@@ -46,7 +46,7 @@ alarm hot(room: text), priority medium, acknowledge, shelve at most 8 h, inhibit
 
 @dataclass(frozen=True)
 class Sample:
-    """A program, the facts that it is given, after how many of them it is stored in order, and after how many it is killed."""
+    """A program and its facts: after so many of them a run is stopped in order, and after so many the next is killed."""
 
     name: str
     text: str

@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,6 +16,7 @@ from state.samples import ROOT, Sample, go_on, read_sample, samples, told
 from state.versions import another, later
 from tidelog import Session, SpecError, StateDirectory, version
 from tidelog.cli import main
+from tidelog.connectors.outbox.file import OutboxFile
 from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import MoveShape, Plan, Shape
@@ -129,11 +131,7 @@ def test_this_version_has_samples_of_every_operator() -> None:
 
 
 def test_a_table_of_an_older_form_becomes_one_of_this(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later version changes the tables of a state and of an outbox once, when it first writes them; readers wait for it."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from tidelog.connectors.outbox.file import OutboxFile  # noqa: PLC0415
-
+    """A later version changes the tables of an outbox once, when it first writes them; readers are told to wait for it."""
     plan = samples()[0].plan()
     with Outbox(str(tmp_path), plan) as box:
         box.append([("o06", ("a", "b"), 1, 1)], 1)
