@@ -1,4 +1,4 @@
-"""The build backend: setuptools, and the compiler of modules where a wheel is to have compiled ones (`TIDELOG_COMPILE=1`)."""
+"""The build backend: setuptools, and what compiles modules where a wheel is to have compiled ones (`TIDELOG_COMPILE=1`)."""
 
 from __future__ import annotations
 
