@@ -17,7 +17,7 @@ from setuptools import Extension, setup
 REPOSITORY = "https://github.com/tidelog/tidelog"
 COMPILED = os.environ.get("TIDELOG_COMPILE") == "1"
 WORK = Path("build", "wheel")
-"""Removed before a build: a module that is gone, or no longer compiled, would else get into the wheel from an earlier one."""
+"""Removed before a build: a module that is gone, or no longer compiled, would get into the wheel from an earlier one."""
 # Not among them: the session, which is the front door; the controls of loops, between whose calls Python hears of signals;
 # what is told of answers, whose options are looked at as they were given.
 ROOMS = ("stores", "standing", "metric", "joins", "grouped", "windows", "loops", "ask", "ask/*")
