@@ -206,7 +206,7 @@ def test_damage_is_told_by_file_and_fact(copy: Path, statement: str, message: st
     change(copy, statement)
     with pytest.raises(ConnectorError, match=message):
         held(copy)
-        with closing(OutboxReader(str(copy))) as reader:
+        with OutboxReader(str(copy)) as reader:
             reader.schema()
 
 

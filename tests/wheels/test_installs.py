@@ -124,7 +124,7 @@ def test_every_extra_for_users_is_tried() -> None:
 
 
 def test_lines_are_found() -> None:
-    """A command in a block or in a sentence, with other things; none in another folder's environment, or of other projects."""
+    """A command in a block or in a sentence, with other things; none for another folder, or of other projects."""
     text = """Install it (`pip install 'tidelog[http]'`):
     pip install .     # in a clone
     python3 -m venv env && env/bin/pip install 'tidelog[lsp]'
