@@ -127,7 +127,7 @@ def _long_list(plan: Plan) -> list[Figure]:
     _open(session, 0, MANY)
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    desk = Desk(plan, None, time.monotonic)
+    desk = Desk(plan, None)
     desk.engine = session
     times = []
     for _ in range(TIMES):

@@ -223,10 +223,13 @@ class Runner:
         """All alarms that are not normal: see `Session.open_alarms`."""
         return self._session.open_alarms(present)
 
-    @property
-    def alarm_changes(self) -> int:
-        """How often something was told of alarms."""
-        return self._session.alarm_changes
+    def open_alarm(self, identity: str, present: int | None = None) -> OpenAlarm | None:
+        """One of them: see `Session.open_alarm`."""
+        return self._session.open_alarm(identity, present)
+
+    def alarms_version(self, present: int | None = None) -> tuple[int, int]:
+        """Tells what `open_alarms` says from all that it has said before."""
+        return self._session.alarms_version(present)
 
     @property
     def frontier(self) -> int:
