@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio
 import pytest
-from crashing import ReplayableSource
 from hypothesis import given, note
 from hypothesis import strategies as st
 from limits import limits, some_limits
@@ -18,6 +17,7 @@ from state.changing import KEEP, Memory
 import tidelog
 from alarms.test_alarms_law import CHANGES, KINDS, delayed
 from alarms.test_causes import Rule_, facts, program_of, rules
+from crashing import ReplayableSource
 from drawing import drawn
 from oracle.alarm_programs import Alarming, alarm_programs
 from oracle.open_alarms import open_alarms, with_actions
@@ -28,7 +28,6 @@ from tidelog.plans.alarms.desk import OpenAlarm, alarm_id
 from tidelog.plans.alarms.entries import Entry, action_entries
 from tidelog.plans.alarms.folds import Folds, Standing
 from tidelog.plans.data.actions import Action, action_record
-from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.plan.plan import Plan

@@ -1,4 +1,4 @@
-"""The list of open alarms, made from scratch of all that a session stores, and what people did on top of it: slow and plain."""
+"""The list of open alarms, made from scratch of all that a session stores, and what people did on top; slow, and plain."""
 
 from __future__ import annotations
 
