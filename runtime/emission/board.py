@@ -151,9 +151,8 @@ class Board:
         }
         news: dict[Key, Standing | None] = {}
         for key in fresh:
-            alarm, row = key
             before = self._items.get(key)
-            item, causes = self._see(self._alarms[alarm], row, parts[alarm], before)
+            item, causes = self._see(self._alarms[key[0]], key, parts[key[0]], before)
             if item == before and tuple(causes) == self._folds.causes(key):
                 continue
             if item is None:
@@ -165,28 +164,28 @@ class Board:
         if news:
             self._turn(news)
 
-    def _see(self, alarm: Alarm, row: Row, parts: Iterable[tuple[_Part, int]], before: OpenAlarm | None) -> _Seen:
+    def _see(self, alarm: Alarm, key: Key, parts: Iterable[tuple[_Part, int]], before: OpenAlarm | None) -> _Seen:
         """What holds of an alarm now; and note when to look at it again."""
-        held, key, turn = self._held, (alarm.name, row), NEVER
+        held, (_, row), turn = self._held, key, NEVER
         found: list[tuple[str, Row, int]] = []
         causes: dict[Key, None] = {}
-        for part, present in parts:
-            size = len(row)
-            for each in held.starting_with(part.output, row) if part.has_more else (row,):
-                lo, due = held.since(part.output, each, present)
+        size = len(row)
+        for (output, name, cause, behind, has_more), present in parts:
+            for each in held.starting_with(output, row) if has_more else (row,):
+                lo, due = held.since(output, each, present)
                 if due < NEVER:
-                    turn = min(turn, due + part.behind, POS)  # when the stream has ended, all outputs are known
+                    turn = min(turn, due + behind, POS)  # when the stream has ended, all outputs are known
                 if lo is None:
                     continue
-                if part.cause:
-                    causes[part.cause, each[size:]] = None
+                if cause:
+                    causes[cause, each[size:]] = None
                 else:
-                    found.append((part.name, each[size:], lo))
+                    found.append((name, each[size:], lo))
         item = opened(alarm, row, self._plan.timeline, found, before)
         if self._ahead:
             self._ahead.discard(key)
         if item is None:
-            lo, due, is_ahead = held.begun(alarm.name, row, self._frontier, self._present)
+            lo, due, is_ahead = held.begun(key[0], row, self._frontier, self._present)
             if is_ahead:
                 self._ahead.add(key)
             if due < NEVER:

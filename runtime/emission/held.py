@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -93,12 +94,13 @@ class Held:
         if lo is not None and lo <= present:
             return lo if bounds is None else _begin(bounds, lo), NEVER
         turn = NEVER if lo is None else lo
-        if bounds is not None:
-            for i in overlapping(bounds, present, POS):
-                if bounds[i] <= present:
-                    return bounds[i], min(turn, bounds[i + 1] + 1) if bounds[i + 1] < POS else turn
-                return None, min(turn, bounds[i])
-        return None, turn
+        if bounds is None or bounds[-1] < present:
+            return None, turn
+        i = bisect_left(bounds, present) & ~1
+        begin, end = bounds[i], bounds[i + 1]
+        if begin > present:
+            return None, min(turn, begin)
+        return begin, min(turn, end + 1) if end < POS else turn
 
     def begun(self, output: str, row: Row, after: int, present: int) -> tuple[int | None, int, bool]:
         """Since when a row holds at the present, where that began after a time; None where it did not. Then the next time at
