@@ -36,6 +36,7 @@ from tidelog.runtime.corrections.taking_back import refused as refused_retractio
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import IntakeStatistics
+from tidelog.runtime.intake.source_state import SourceStatistics
 from tidelog.runtime.journal.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
 from tidelog.runtime.journal.manifest import plain_settings
 from tidelog.runtime.network.graph import Hear
@@ -206,6 +207,10 @@ class Runner:
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
         return self._session.statistics()
+
+    def source_statistics(self) -> dict[str, SourceStatistics]:
+        """How far each source has come, by its name."""
+        return self._session.watermarks.statistics()
 
     def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
         """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
