@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import NamedTuple
 
+from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.stores.notices import Notices
 from tidelog.plans.alarms.desk import Key, OpenAlarm, begun, folded_as, opened, parts_of, urgency
@@ -58,6 +59,8 @@ class Board:
             if alarm in self._alarms:
                 behind = max(0, -plan.leads[plan.outputs[output]])
                 self._parts[alarm].append(_Part(output, name, _cause(output), behind, output in longer))
+        self._behind = {alarm: max([part.behind for part in every], default=0) for alarm, every in self._parts.items()}
+        """How far behind the stream all is known of an alarm: a condition that begins later is known before its state is."""
         self._outputs = {part.output: alarm for alarm, every in self._parts.items() for part in every}
         self._serial, self._turns = next(_boards), 0
         self.forget()
@@ -185,13 +188,14 @@ class Board:
         if self._ahead:
             self._ahead.discard(key)
         if item is None:
-            lo, due, is_ahead = held.begun(key[0], row, self._frontier, self._present)
+            behind = self._behind[key[0]]
+            lo, due, is_ahead = held.begun(key[0], row, shift(self._frontier, -behind), self._present)
             if is_ahead:
                 self._ahead.add(key)
             if due < NEVER:
                 self._begins.schedule(key, due)
             if lo is not None:
-                turn = min(turn, lo)
+                turn = min(turn, lo + behind, POS)
                 item = begun(alarm, row, self._plan.timeline, lo)
         if turn < NEVER:
             self._ends.schedule(key, turn)

@@ -15,7 +15,7 @@ from limits import limits, some_limits
 from state.changing import KEEP, Memory
 
 import tidelog
-from alarms.test_alarms_law import CHANGES, KINDS, delayed
+from alarms.test_alarms_law import CHANGES, KINDS, changed, delayed
 from alarms.test_causes import Rule_, facts, program_of, rules
 from crashing import ReplayableSource
 from drawing import drawn
@@ -190,9 +190,7 @@ def test_what_people_did_counts_at_once(kind: Kind, data: st.DataObject) -> None
 def test_a_run_that_goes_on_has_the_list_from_scratch(kind: Kind, change: str, data: st.DataObject) -> None:
     """With its program as it was, or changed."""
     case: Alarming = data.draw(alarm_programs(kind))
-    before, behind = CHANGES[change]
-    behind = behind.split(". other")[0] if case.size else behind.replace(" other :- hot(_). other :- hot(_, _).", "")
-    plans = [tidelog.compile(text, desk=True) for text in (case.text, case.text.replace(before, behind))]
+    plans = [tidelog.compile(text, desk=True) for text in (case.text, changed(case, change))]
     records, store = case.records(plans[0]), Memory()
     cut = data.draw(st.integers(0, len(records)))
     for plan, brought, at_end in ((plans[0], records[:cut], "stop"), (plans[1], records, "finish")):
@@ -234,6 +232,20 @@ class Watcher:
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_: None
+
+
+def test_what_is_known_late_is_shown_throughout() -> None:
+    """A condition whose state is known some time behind the stream, looked at from every distance: it was not shown from its
+    begin on until its state was known."""
+    text = "timeline integer, unit 1 s. hot(R) :- diamondplus[0,5] temp(R). alarm hot(room: text), acknowledge."
+    plan = tidelog.compile(text, desk=True)
+    for ahead in range(-2, 12):
+        session = Session(plan, emit="changes", lateness=30, held=True)
+        session.push_records([("temp", ("n",), 10, 12), ("temp", ("s",), 20, 21)])
+        for time in range(40):
+            session.advance(time)
+            told = look(session, plan, ahead)
+            assert ahead < 0 or not 5 <= session.frontier + ahead <= 12 or told[-1].args == ("n",)
 
 
 def test_a_list_costs_what_has_changed() -> None:

@@ -45,8 +45,10 @@ def open_alarms(plan: Plan, snapshot: dict[str, Any], frontier: int, present: in
         for key, holding in parts.items():
             if key[0] == alarm.name and (state := _state({part for part, _, _ in holding})) is not None:
                 found[key] = _described(plan, state, holding)
+        leads = [plan.leads[plan.outputs[each]] for each in snapshot["outlet"]["held"] if each.split()[0] == alarm.name]
+        known = frontier if frontier in (NEG, POS) else min(frontier, frontier + min(leads))
         for row, lo, hi in stored(snapshot, alarm.name) if present is not None else ():
-            if frontier < lo <= present <= hi and (alarm.name, row) not in found:
+            if known < lo <= present <= hi and (alarm.name, row) not in found:
                 found[alarm.name, row] = {"state": "unacknowledged", "begins": lo}
     declared = {alarm.name: alarm for alarm in plan.alarms}
     for (name, row), item in found.items():
