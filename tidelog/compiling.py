@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
@@ -24,6 +24,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.tree.alarms import with_states
 from tidelog.plans.tree.causes import with_desk
+from tidelog.plans.tree.storms import Storm, with_storms
 from tidelog.plans.tree.syntax import Ask, CalendarDeclaration, Output, Program, Statement, Value
 from tidelog.plans.tree.walk import statements_of
 
@@ -48,6 +49,7 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     depth: int | None = None,
     parameters: Mapping[str, Value] = NONE,
     desk: bool = False,
+    storms: Sequence[Storm] = (),
 ) -> Plan:
     """The plan of a program; ProgramError with every independent reason if the text is wrong.
 
@@ -55,7 +57,8 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     forward but what constraints need. With `depth`, each predicate that recurs is unfolded so often for a question, and no
     further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth
     below 1, and for a parameter that the program does not declare. For a `desk`, it is derived what becomes of alarms, which
-    nobody else needs: `Session.open_alarms` asks for it.
+    nobody else needs: `Session.open_alarms` asks for it. With `storms`, it is derived what sinks are
+    told where many begin; SpecError where the timeline does not count minutes.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.
@@ -68,9 +71,9 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     if depth is not None and depth < 1:
         raise ValueError(f"the depth of a question is at least 1, got {depth}")
     program = _parse(text, name, parameters)
-    program = with_desk(program) if desk else program
+    program = with_storms(with_desk(program), storms) if desk else program
     if queries is None:
-        return _compile(program, Path(folder), outputs, depth)
+        return replace(_compile(program, Path(folder), outputs, depth), storms=tuple(storms))
     asking = _ask_instead(program, queries)
     try:
         plan = _compile(asking, Path(folder), outputs, depth)
@@ -249,6 +252,7 @@ def compile_path(
     depth: int | None = None,
     parameters: Mapping[str, Value] = NONE,
     desk: bool = False,
+    storms: Sequence[Storm] = (),
 ) -> Plan:
     """The plan of a program in a file, its background files read from beside it; the options are those of `compile`.
 
@@ -264,6 +268,7 @@ def compile_path(
         depth=depth,
         parameters=parameters,
         desk=desk,
+        storms=storms,
     )
 
 

@@ -25,6 +25,7 @@ from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief, named, number
+from tidelog.plans.tree.storms import Storm
 from tidelog.plans.tree.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 
 
@@ -321,7 +322,8 @@ class Plan:
     (encoded) how far behind the watermark the facts of an input may begin, for those that declare it. `by_calendars` are the
     steps that rest on calendars, and on no stream; `over_calendars` those that follow from calendars, or count per period,
     each with how far (encoded) before the stream's start it is told. `silent` are outputs that only a desk is told of: what
-    becomes of `alarms`; those of them that are `spoken` are answers nevertheless, for sinks that ask for them.
+    becomes of `alarms`; those of them that are `spoken` are answers nevertheless, for sinks that ask for them. `storms` are
+    those of its sinks.
     """
 
     name: str
@@ -346,6 +348,7 @@ class Plan:
     silent: frozenset[str] = frozenset()
     spoken: frozenset[str] = frozenset()
     alarms: tuple[Alarm, ...] = ()
+    storms: tuple[Storm, ...] = ()
     over_calendars: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -27,7 +27,7 @@ from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.corrections.correcting import Correction, Corrections
 from tidelog.runtime.durable.reloading import Reloading
 from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
-from tidelog.runtime.durable.storing import Ends, Storing
+from tidelog.runtime.durable.storing import Ends, Storing, can_replay, is_passing
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
 from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, numbered, pack_events, tell
 from tidelog.runtime.journal.manifest import (
@@ -37,6 +37,7 @@ from tidelog.runtime.journal.manifest import (
     SourceStanding,
     check_same,
     fingerprint,
+    is_same,
     pack_head,
     unpack_head,
 )
@@ -45,7 +46,7 @@ from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import EVERY, Acknowledging, Changes, Input, Kept, Told
+from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Observer, Replayable, Retraction, Source
 from tidelog.runtime.sessions.reasoner import Reasoner
 
@@ -96,9 +97,10 @@ class Ledger:
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
         self._sinks = SinkFeeds(ends.sinks, self._owed)
-        standings = [SourceStanding(name) for name in ends.sources]
+        standings = [SourceStanding(name, passing=is_passing(source)) for name, source in ends.sources.items()]
         self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
+        self._head.storms = plan.storms
         self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
         self._has_changed = False
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
@@ -108,8 +110,7 @@ class Ledger:
         self._given: dict[str, dict[str, Any]] = {}
         self._are_awaited = False  # when the last ones were given
         self._worked = self._cost = self._snapshot_cost = 0.0
-        self._replayed = 0
-        self._is_broken = False
+        self._replayed, self._is_broken = 0, False
         self.is_spoiled = False
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
@@ -144,7 +145,7 @@ class Ledger:
         self._owed.run = head.run
         self._owed.go_on(head.answers)
         self._owed.stored((), await self._in_thread(self._store.kept))
-        if head.fingerprint != before.fingerprint:
+        if not is_same(head, before):
             await self._change(before)
         elif head.snapshot:
             self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())))
@@ -165,8 +166,10 @@ class Ledger:
         if self._corrections is not None:
             await self._in_thread(partial(self._corrections.begin_anew, head))
         session.load(changed.state)
-        head.program, head.text, head.fingerprint = now.program, now.text, now.fingerprint
+        head.program, head.text, head.fingerprint, head.storms = now.program, now.text, now.fingerprint, now.storms
         head.heard = changed.heard
+        known = {source.name: source for source in head.sources}
+        head.sources = [known.get(source.name, source) for source in now.sources]
         self._has_changed = True
         self._owed.tell(changed.answers, session.frontier)
 
@@ -181,7 +184,7 @@ class Ledger:
             return []
         head = unpack_head(stored, self._store.name)
         check_same(head, self._head, self._store.name)
-        if head.fingerprint == self._head.fingerprint:
+        if is_same(head, self._head):
             return []
         return await self._in_thread(lambda: Reloading(head, self._session, self._store, self._parts).becomings())
 
@@ -203,7 +206,7 @@ class Ledger:
 
     async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
         if standing.ended:
-            if self._session.is_finished and not _can_replay(source):
+            if self._session.is_finished and not can_replay(source):
                 raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
             logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
         elif standing.position is not None and isinstance(source, Replayable):
@@ -211,7 +214,8 @@ class Ledger:
                 await self._in_thread(partial(source.resume, standing.position))
             except DataError as error:
                 raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
-        elif self._head.snapshot < self._head.events and not _can_replay(source):  # the run before did not come to its end
+        elif self._head.snapshot < self._head.events and not (standing.passing or can_replay(source)):
+            # the run before did not come to its end
             logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
 
     def has_ended(self, name: str) -> bool:
@@ -493,8 +497,3 @@ class Ledger:
         """The disk is waited for beside the event loop, by one at a time."""
         async with self._turn:
             return await anyio.to_thread.run_sync(call)
-
-
-def _can_replay(source: Source | Listener) -> bool:
-    """Whether a source can be read again, or sends again what it got no receipt for."""
-    return isinstance(source, Acknowledging) or (isinstance(source, Replayable) and source.is_replayable)

@@ -17,8 +17,10 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.tree.alarms import alarms_of
 from tidelog.plans.tree.causes import with_desk
+from tidelog.plans.tree.storms import Storm, with_storms
 from tidelog.plans.tree.syntax import CalendarDeclaration, Program
 from tidelog.plans.tree.walk import statements_of
+from tidelog.runtime.intake.watermarks import with_sources
 from tidelog.runtime.journal.events import events_behind, tell
 from tidelog.runtime.journal.manifest import Head, fingerprint, what_changed
 from tidelog.runtime.journal.partitions import Parts
@@ -44,13 +46,17 @@ class Reloading:
 
     def __init__(self, head: Head, session: Reasoner, store: StateStore, parts: Parts) -> None:
         self._head, self._store, self._parts = head, store, parts
-        self._now = Filling.of(session, session.plan)
+        self._sources = session.settings.sources
+        names = [source.name for source in head.sources]
+        self._now = Filling.of(session, session.plan, sources=names)
         before, unknown = self._plan_before()
         self._check_times(before)
         self._silent = before.silent | self._now.plan.silent
+        self._storms = {name for storm in before.storms for name in storm.names(before.alarms)}
         still = {alarm.name for alarm in self._now.plan.alarms}
+        self._alarms = {alarm.part("active"): alarm.name for alarm in self._now.plan.alarms}
         self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
-        stored = Filling.of(session, before)
+        stored = Filling.of(session, before, sources=names)
         self._restore(stored, unknown)
         begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
         self._changing = Changing(Standing(stored, begin, head.heard, unknown), self._now, store)
@@ -62,18 +68,22 @@ class Reloading:
     def go_on(self, reload: Reload) -> Reloaded:
         """Go on with the program now, and tell what becomes of it; SpecError where state would be lost that must not be."""
         found = self.becomings()
-        dropped = [item for item in found if item.drops]
+        dropped = [item for item in found if item.drops and item.name not in self._storms]
         if dropped and reload == "refuse":
             raise SpecError(self._refusal(dropped))
         changed = [item for item in found if item.fate != "kept"]
         for item in changed:
             if item.name not in self._silent:
                 logger.warning("%s", item)
+            elif item.name in self._alarms and item.fate != "ended":
+                logger.warning("alarm `%s`, on the desk: %s", self._alarms[item.name], item.told)
         for name in self._gone:
             logger.warning("alarm `%s` is not declared any more: what people did with it is dropped", name)
-        if not changed:
+        if not changed and self._head.fingerprint != fingerprint(self._now.plan):
             logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()
+        watermarks = with_sources(state["intake"]["watermarks"], self._sources)
+        state |= {"sources": list(self._sources), "intake": {**state["intake"], "watermarks": watermarks}}
         told = [answer for answer in answers if answer[0] not in self._silent]
         return Reloaded(state, told, self._changing.heard)
 
@@ -97,7 +107,8 @@ class Reloading:
         try:
             program = _with_events_of(parse(self._head.text, self._head.program), now.program)
             compiled = [
-                compile_program(each, outputs=not only_asks, depth=depth) for each in _with_and_without_desk(program)
+                replace(compile_program(each, outputs=not only_asks, depth=depth), storms=storms)
+                for each, storms in _forms(program, self._head.storms)
             ]
         except ProgramError as error:
             raise SpecError(f"{self._place} was stored by a program that cannot be read any more: {error}") from error
@@ -161,9 +172,12 @@ def _with_events_of(before: Program, now: Program) -> Program:
     return with_events(before, (files.get((item.path, item.predicate), replace(item, events=())) for item in calendars))
 
 
-def _with_and_without_desk(program: Program) -> list[Program]:
+def _forms(program: Program, storms: tuple[Storm, ...]) -> list[tuple[Program, tuple[Storm, ...]]]:
     """The forms of a program in which a run may have had it: its text does not say whether there was a desk."""
-    return [program, with_desk(program)] if alarms_of(program) else [program]
+    if not alarms_of(program):
+        return [(program, storms)]
+    desk = with_storms(with_desk(program), storms), storms
+    return [desk] if storms else [(program, ()), desk]
 
 
 def _unfold(plan: Plan) -> tuple[Unfolding, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.runtime.actors.supervision import SinkActor, SourceActor
-from tidelog.runtime.ports.durability import Backlog, Keep, Reload, StateStore
-from tidelog.runtime.ports.interfaces import Listener, Source
+from tidelog.runtime.ports.durability import Acknowledging, Backlog, Keep, Reload, StateStore
+from tidelog.runtime.ports.interfaces import Listener, OfNow, Replayable, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +31,13 @@ class Storing:
     backlog: Backlog
     reload: Reload = "refuse"
     corrections: bool = False
+
+
+def can_replay(source: Source | Listener) -> bool:
+    """Whether a source can be read again, or sends again what it got no receipt for."""
+    return isinstance(source, Acknowledging) or (isinstance(source, Replayable) and source.is_replayable)
+
+
+def is_passing(source: Source | Listener) -> bool:
+    """Whether a run may go on without a source: nothing of what it brings, such as what people do, could be read again."""
+    return isinstance(source, Listener) and isinstance(source, OfNow) and source.is_of_now

@@ -8,7 +8,7 @@ of those is forgotten once they have ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tidelog.plans.data.timeline import NEG, POS
@@ -136,6 +136,13 @@ class Watermarks:
         self.watermark = data["watermark"]
         self.floor, self.present, self.ceiling = data["clock"]
         self.holds = data.get("holds", False)  # a snapshot from before does not say
+
+
+def with_sources(data: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The snapshot of watermarks for other sources: those that are gone say nothing more, and new ones have said nothing."""
+    kept = {name: state for name, state in data["sources"].items() if not state["fixed"] or name in names}
+    new = {name: SourceState(name, is_fixed=True).snapshot() for name in names if name not in {*kept, *data["ended"]}}
+    return {**data, "sources": {**kept, **new}}
 
 
 def plain_name(source: str) -> str:

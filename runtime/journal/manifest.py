@@ -15,6 +15,7 @@ from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program, format_statement
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.numerals import shorten
+from tidelog.plans.tree.storms import Storm
 from tidelog.runtime.intake.watermarks import plain_name
 from tidelog.runtime.sessions.settings import Settings
 
@@ -39,11 +40,15 @@ _STORED = (
 
 
 class SourceStanding(Saved):
-    """Where a source stands: its last position, if it has one, or that it has ended."""
+    """Where a source stands: its last position, if it has one, or that it has ended.
+
+    One that is `passing` has nothing that could be read again: a later run may be without it, or have another one.
+    """
 
     name: str
     position: dict[str, Any] | None = None
     ended: bool = False
+    passing: bool = False
 
 
 class SinkStanding(Saved):
@@ -60,6 +65,7 @@ class Head(Saved):
     `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
     `reach` (encoded) is when the last fact ends that was accepted, but for those without an end, of the predicates
     `endless`; `heard` tells since when facts of a predicate are taken, where the program did not read them from the begin.
+    `storms` are those of its plan.
     """
 
     version: int
@@ -76,6 +82,7 @@ class Head(Saved):
     reach: int = NEG
     endless: list[str] = msgspec.field(default_factory=list)
     heard: dict[str, int] = msgspec.field(default_factory=dict)
+    storms: tuple[Storm, ...] = ()
 
 
 def pack_head(head: Head) -> bytes:
@@ -102,14 +109,22 @@ def fingerprint(plan: Plan) -> str:
         digest.update(repr(record).encode())
     if plan.silent:  # the same text without a desk is another plan
         digest.update(repr(sorted(plan.silent)).encode())
+    if plan.storms:
+        digest.update(repr(plan.storms).encode())
     for question in plan.questions:
         digest.update(repr((question.name, question.query, question.depth)).encode())
     return digest.hexdigest()
 
 
+def is_same(head: Head, now: Head) -> bool:
+    """Whether a stored run goes on with the same program, and with all of its sources."""
+    before, names = ([source.name for source in each.sources] for each in (head, now))
+    return head.fingerprint == now.fingerprint and before == names
+
+
 def check_same(head: Head, now: Head, place: str) -> None:
     """SpecError unless a stored run can go on with these options, sources and sinks; of the program see `reloading`."""
-    before, names = [source.name for source in head.sources], [source.name for source in now.sources]
+    before, names = ([source.name for source in each.sources if not source.passing] for each in (head, now))
     if before != names:
         told = ", ".join(map(plain_name, before))
         raise SpecError(f"state `{place}` was stored with facts from {told}: go on with the same sources, in this order")

@@ -39,9 +39,9 @@ class Begin:
 
     def known_from(self, predicate: str) -> int:
         """From when on all facts of a predicate are known: `NEG` where none is missing, `POS` where some always are."""
-        if self.intake is None:
-            return NEG
-        return POS if predicate in self.endless else self.reach + 1
+        if predicate in self.endless:
+            return POS
+        return NEG if self.intake is None or self.reach <= NEG else self.reach + 1
 
 
 class Filling(Retold):
@@ -52,9 +52,10 @@ class Filling(Retold):
         return Filling.of(self, self.plan, muted=muted)
 
     @staticmethod
-    def of(session: Reasoner, plan: Plan, *, muted: Collection[Port] = ()) -> Filling:
-        """A session for a plan with the settings of another session, of which nothing was told yet."""
-        found = Filling(plan, replace(session.settings, remember=0, explain=False), muted=muted)
+    def of(session: Reasoner, plan: Plan, *, muted: Collection[Port] = (), sources: Sequence[str] | None = None) -> Filling:
+        """A session for a plan with the settings of another session, of which nothing was told yet, perhaps with others."""
+        names = session.settings.sources if sources is None else sources
+        found = Filling(plan, replace(session.settings, remember=0, explain=False, sources=names), muted=muted)
         found.begin_at(session.intake.given_start)
         return found
 

@@ -95,7 +95,9 @@ class Changing:
         return before is not None and now in self._steps and self._was.form[before] == self._identity.form[now]
 
     def _heard(self, before: Mapping[str, int]) -> dict[str, int]:
-        taken = {name: schema for name, schema in self._plan.schema.predicates.items() if schema.accepts_input}
+        actions = {name for alarm in self._plan.alarms for name in alarm.actions.values()}  # of a new alarm there was none
+        known = self._plan.schema.predicates.items()
+        taken = {name: schema for name, schema in known if schema.accepts_input and name not in actions}
         new = {name: self._end.reach + 1 for name, schema in taken.items() if not _takes(self._before, schema)}
         return {**before, **new}
 

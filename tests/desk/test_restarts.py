@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -175,3 +176,38 @@ async def test_a_shelf_ends_by_the_clock_across_a_power_cut(tmp_path: Path) -> N
         await until(lambda: state(run, "north") == "unacknowledged")
         north = found(run, "north")
         assert north is not None and north["begins"] == "2026-01-05T12:01:05Z"
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_program_gets_its_first_alarm_and_loses_its_last(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_killed: bool
+) -> None:
+    """Its desk comes and goes as a source; what else is stored stays, also where the journal is told again behind a kill."""
+    plain = PROGRAM[: PROGRAM.index("alarm")] + "output too_warm."
+
+    async def speak(text: str, first: int, *actions: str) -> None:
+        async with desk(tmp_path, text, reload="drop" if text == plain else "refuse") as run:
+            await post(run, held("hot", "north", first, first + 5) + held("hot", "x", first + 8, first + 8))
+            await post(run, held("hot", "south", first + 8, first + 9) + held("hot", "x", first + 9, first + 9))
+            for action in actions:
+                await act(run, "north", action)
+                assert state(run, "north") is None
+                await act(run, "south", action)
+            if is_killed:
+                shutil.copytree(tmp_path / "state", tmp_path / "copy")
+        if is_killed:
+            shutil.rmtree(tmp_path / "state")
+            (tmp_path / "copy").rename(tmp_path / "state")
+
+    await speak(plain, 10)
+    await speak(PROGRAM, 20, "acknowledge")
+    told = "filled from the journal" if is_killed else "its answers rest on what is known from 1970-01-01T00:00:20Z on"
+    assert f"alarm `too_warm`, on the desk: new, {told}" in caplog.text
+    assert "desk: cannot be read again" not in caplog.text
+    async with desk(tmp_path) as run:
+        assert state(run, "south") == "acknowledged"
+    await speak(plain, 30)
+    await speak(PROGRAM, 40)
+    async with desk(tmp_path) as run:
+        assert state(run, "north") == "returned_unacknowledged"
+        assert state(run, "south") == "unacknowledged"

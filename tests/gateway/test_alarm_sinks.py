@@ -79,3 +79,61 @@ def test_each_sink_is_told_of_the_alarms_that_it_asks_for(tmp_path: Path) -> Non
     lines = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
     assert {name for line in lines for name in line} == {"stopped", "flow_low", "begins", "ends"}
     assert len(lines) == len(found["conditions"])
+
+
+STORMS = """timeline integer, unit 1 s.
+input heat(room: text).
+hot(R) :- heat(R).
+alarm hot(room: text), priority low.
+"""
+
+
+def run(folder: Path, broker: OddBroker, more: str, readings: list[dict[str, object]]) -> list[tuple[str, object]]:
+    """Let a gateway read more, and return what its sink `pager` was told: the topic, and what was said."""
+    with (folder / "readings.jsonl").open("a") as file:
+        file.write("".join(json.dumps(reading) + "\n" for reading in readings))
+    sink = SINK.format(name="pager", url=broker.url).replace(
+        "begins = ", 'n = "{began}", begins = ' if more else "begins = "
+    )
+    (folder / "plant.tide").write_text(STORMS)
+    (folder / "plant.toml").write_text(SETTINGS + sink + more)
+    before = len(broker.taken)
+    command = [sys.executable, "-m", "tidelog", "gateway", str(folder / "plant.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+    assert done.returncode == 0, done.stderr
+    found = []
+    for message in broker.taken[before:]:
+        payload = json.loads(message.payload)
+        times = (payload["begins"], payload["ends"])
+        found.append((message.topic.decode().removeprefix("pager/"), (*times, payload["n"]) if payload.get("n") else times))
+    return found
+
+
+@pytest.mark.slow
+def test_a_storm_is_told_as_one_over_a_restart_and_another_limit(tmp_path: Path) -> None:
+    """The summary goes to each sink that wants one, also where its topic or payload names what a storm has not; what began
+    in the storm follows it; a limit that comes, changes or goes keeps the state, and tells nothing twice."""
+    first = [{"predicate": "heat", "args": [f"r{i}"], "interval": f"[{10 + i},200]"} for i in range(5)]
+    then = [{"predicate": "heat", "args": ["r9"], "time": time} for time in (80, 160)]
+    with OddBroker() as broker:
+        assert sorted(run(tmp_path, broker, "storm = 2\n", first)) == [
+            ("alarm_storm/", (12, None)),
+            ("hot/r0", (10, None)),
+            ("hot/r1", (11, None)),
+        ]
+        told = run(tmp_path, broker, "storm = 2\n", then)
+        assert sorted(told, key=str) == sorted(
+            [
+                ("alarm_storm/", (12, 72)),
+                ("alarm_storm_count/5", (60, 72, 5)),
+                ("alarm_storm_count/5", (60, None, 5)),
+                *((f"hot/r{i}", (73, None)) for i in (2, 3, 4)),
+                ("hot/r9", (80, 80)),
+                ("hot/r9", (80, None)),
+            ],
+            key=str,
+        )
+        for i, storm in enumerate(("storm = 3\n", "", "storm = 20\n")):
+            time = 170 + 10 * i
+            told = run(tmp_path, broker, storm, [{"predicate": "heat", "args": ["r9"], "time": time}])
+            assert told == [("hot/r9", (time - 10, None)), ("hot/r9", (time - 10, time - 10))]

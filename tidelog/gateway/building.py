@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +49,7 @@ from tidelog.gateway.file.settings import (
     WebhookSinkSettings,
 )
 from tidelog.gateway.outboxes import read_outbox
+from tidelog.gateway.telling import choice_of, heard_by, sinks_of, storms_of, told_to
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
@@ -77,14 +78,14 @@ def build(settings: GatewaySettings, folder: Path) -> list[Unit]:
 
     ProgramError where a program is wrong; SpecError, with the table's name, for ends that cannot be.
     """
-    return [make_unit(one, compile_program(one, folder), settings, folder) for one in settings.programs]
+    return [make_unit(one, compile_program(one, settings, folder), settings, folder) for one in settings.programs]
 
 
 def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Unit:
     """The unit of one program; SpecError as for `build`."""
-    plan = _heard(settings, program, plan)
+    plan = heard_by(sinks_of(program, settings), plan)
     sources = [one for one in settings.source if one.program in ("", program.name)]
-    sinks = [one for one in settings.sink if one.program in ("", program.name)]
+    sinks = sinks_of(program, settings)
     shared = msgspec.structs.replace(settings, programs=(), source=(), sink=(), log=LogSettings())
     unit = Unit(program, plan, origin=(program, plan.program.text, plan.facts, sources, sinks, shared))
     for source in sources:
@@ -102,11 +103,11 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
     return unit
 
 
-def compile_program(program: ProgramSettings, folder: Path) -> Plan:
+def compile_program(program: ProgramSettings, settings: GatewaySettings, folder: Path) -> Plan:
     """The plan of a program; SpecError where it cannot be read, or its times are none."""
     path = folder / program.program
     try:
-        plan = compile_path(path, desk=True)
+        plan = compile_path(path, desk=True, storms=storms_of(sinks_of(program, settings)))
     except OSError as error:
         raise SpecError(f"cannot read the program `{path}`: {error.strerror}") from None
     times = TimeReader(plan.timeline)
@@ -128,7 +129,7 @@ def compile_program(program: ProgramSettings, folder: Path) -> Plan:
 def build_mappers(settings: GatewaySettings, folder: Path) -> Iterator[tuple[str, Plan, Mapper, Sequence[str]]]:
     """What makes facts of messages, for each source that has messages: its name, its plan, and the topics that it reads."""
     for program in settings.programs:
-        plan = compile_program(program, folder)
+        plan = compile_program(program, settings, folder)
         for source in settings.source:
             if source.program in ("", program.name) and isinstance(source, MessageSource):
                 with _told(f"source `{source.name}`"):
@@ -229,7 +230,7 @@ def topics(source: MessageSource) -> list[str]:
 def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) -> Sink:
     iso = settings.iso and plan.timeline.unit is not None
     if isinstance(sink, MqttSinkSettings):
-        told = chosen(sink.predicates, plan)
+        told = told_to(sink, plan)
         return MqttSink(
             sink.name,
             MqttClient(sink, f"{settings.name}-{sink.name}", str(folder)),
@@ -248,7 +249,7 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
 
 
 def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> over_http.WebhookSink:
-    told = chosen(sink.predicates, plan)
+    told = told_to(sink, plan)
     endpoint = over_http.Endpoint(
         sink.url,
         secret=None if sink.secret is None else sink.secret.reveal(folder),
@@ -290,39 +291,6 @@ def _users(http: HttpFileSettings, folder: Path) -> tuple[UserSettings, ...]:
     if len({*tokens}) < len(tokens):
         raise SpecError("two users have the same token: nobody could tell them apart")
     return users
-
-
-def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:
-    """The predicates of which a sink is told: all answers, or those; SpecError for one that is no output."""
-    outputs = [*plan.told, *(question.name for question in plan.questions)]
-    for name in predicates:
-        if name not in outputs:
-            raise SpecError(f"the program has no output `{name}`: it has {', '.join(outputs)}")
-    return list(predicates) or outputs
-
-
-def choice_of(sink: AnySink, plan: Plan) -> Choice:
-    """What a sink is told: of alarms those that are active, unless it says otherwise."""
-    if isinstance(sink, SpecSinkSettings):
-        return Choice({*plan.told, *(question.name for question in plan.questions)})
-    told = chosen(sink.predicates, plan)
-    names = {} if sink.told == "conditions" else spoken_names(plan, sink.told)
-    renamed = {name: alarm for name, alarm in names.items() if alarm in told}
-    return Choice({*told, *renamed}.difference(renamed.values()), renamed)
-
-
-def spoken_names(plan: Plan, told: Literal["all", "causes"]) -> dict[str, str]:
-    """Under which outputs sinks hear of alarms: of all that are active, or of those that are not folded into another one."""
-    part = "active" if told == "all" else "told"
-    return {alarm.part(part): alarm.name for alarm in plan.alarms}
-
-
-def _heard(settings: GatewaySettings, program: ProgramSettings, plan: Plan) -> Plan:
-    """The plan with the outputs told that its sinks want to hear, under other names than the program has."""
-    sinks = [sink for sink in settings.sink if sink.program in ("", program.name)]
-    wanted = {sink.told for sink in sinks if not isinstance(sink, SpecSinkSettings)}
-    spoken = {name for told in ("all", "causes") if told in wanted for name in spoken_names(plan, told)}
-    return replace(plan, spoken=frozenset(spoken), schema=replace(plan.schema, hidden=frozenset(spoken)))
 
 
 def _from(folder: Path, spec: str, path: str) -> str:

@@ -117,6 +117,8 @@ class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="typ
     predicates: tuple[str, ...] = ()
     """Which answers it is told; all, unless told."""
     told: Told = "all"
+    storm: Count | None = None
+    """How many alarms may begin within a minute before it is told a summary in place of each."""
     topic: str
     payload: str | dict[str, Scalar] | None = None
     qos: Literal[0, 1, 2] = 1
@@ -140,6 +142,7 @@ class WebhookSinkSettings(
     program: str = ""
     predicates: tuple[str, ...] = ()
     told: Told = "all"
+    storm: Count | None = None
     url: str
     secret: Secret | None = None
     """Signs what is sent (Standard Webhooks)."""
