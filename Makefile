@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures film test test-all test-spark \
-    coverage format lint bench clean
+    coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -59,6 +59,9 @@ lint: $(VENV)/lint.stamp ## check style, types and imports
 # LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
 # COLUMNS=1: whole files in columns (FULL=1: 100 million rows, too); SPARK=1: a program on Spark, which needs Java.
 # BUILDS=1: the pure build beside the compiled one.
+bench-report: $(VENV)/bench.stamp ## measure beside other tools, and write docs/background/benchmarks.md
+	$(BIN)/python -m benchmarks.report
+
 bench: $(VENV)/$(if $(LARS)$(BATCH)$(COLUMNS),bench,test).stamp ## measure; LARS=1, BATCH=1, COLUMNS=1, SPARK=1, BUILDS=1: other benchmarks
 	$(if $(BUILDS),@$(MAKE) --no-print-directory test-compiled WHEEL=1)
 	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch) $(if $(COLUMNS),--columns) \
