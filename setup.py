@@ -71,9 +71,15 @@ def needed_to_compile() -> list[str]:
     return ["mypy>=2.4,<3", *project["dependencies"]]
 
 
+def elsewhere(text: str) -> str:
+    """The readme as it is read outside of the repository: links lead there, and pictures are taken from there."""
+    text = re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/blob/main/\1)", text)
+    return re.sub(r'(src|srcset)="(?!https?:)([^"]+)"', rf'\1="{REPOSITORY}/raw/main/\2"', text)
+
+
 readme = Path(__file__).with_name("README.md").read_text("utf-8")
 setup(
-    long_description=re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/blob/main/\1)", readme),
+    long_description=elsewhere(readme),
     long_description_content_type="text/markdown",
     setup_requires=needed_to_compile() if COMPILED else [],
     ext_modules=compiled_modules(),

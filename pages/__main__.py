@@ -1,4 +1,4 @@
-"""What the site needs beside its documents: `python -m pages sources`, `python -m pages playground`, `python -m pages film`."""
+"""What the site needs beside its documents: `python -m pages sources`, and `playground`, and `film` in its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cold store of the film: its gateway, a broker, who is on duty, and a simulator whose pump trips, on ports of their own."""
+"""The cold store of the film: its gateway, a broker, who is on duty, and a simulator whose pump trips."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cold_store() -> Iterator[str]:
         (folder / "mosquitto.conf").write_text(
             f"listener {broker} 127.0.0.1\nallow_anonymous true\nmax_inflight_messages 0\n"
         )
-        told = {name: f"http://127.0.0.1:{duty}/" for name in ("DUTY", "HELP", "CHIEF")}
+        told = dict.fromkeys(("DUTY", "HELP", "CHIEF"), f"http://127.0.0.1:{duty}/")
         gateway = [sys.executable, "-m", "tidelog", "gateway", str(folder / "coldstore" / "coldstore.toml")]
         with _process([_mosquitto(), "-c", str(folder / "mosquitto.conf")]), _process(gateway, told):
             _wait_for(f"http://127.0.0.1:{page}/ready")
@@ -90,7 +90,7 @@ def _on_duty() -> Iterator[int]:
     class Takes(BaseHTTPRequestHandler):
         """Answers that it has taken it."""
 
-        def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
+        def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
             self.send_response(204)
             self.end_headers()
