@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures test test-all test-spark \
+.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures film test test-all test-spark \
     coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
@@ -71,6 +71,10 @@ bench: $(VENV)/$(if $(LARS)$(BATCH)$(COLUMNS),bench,test).stamp ## measure; LARS
 pictures: $(VENV)/demo.stamp ## draw the pictures of the documents
 	@$(BIN)/python -m pages sources
 	@xargs -L 1 $(BIN)/tidelog < docs/pictures/commands
+
+# The film of the gateway's page at the head of README and of the site: a run of examples/coldstore, which takes two minutes.
+film: $(VENV)/test.stamp ## film the gateway's page, for README and the site
+	@$(BIN)/python -m pages film
 
 # The documents as a site in build/site, with the playground. A link that leads nowhere is an error. Needs npm, for Pyodide.
 docs: $(VENV)/docs.stamp pictures ## build the site with the playground, in build/site

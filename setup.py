@@ -75,11 +75,17 @@ def compiled_modules() -> list[Extension]:
     return extensions
 
 
+def elsewhere(text: str) -> str:
+    """The readme as it is read outside of the repository: links lead there, and pictures are taken from there."""
+    text = re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/blob/main/\1)", text)
+    return re.sub(r'(src|srcset)="(?!https?:)([^"]+)"', rf'\1="{REPOSITORY}/raw/main/\2"', text)
+
+
 if "bdist_wheel" in sys.argv:
     shutil.rmtree(WORK, ignore_errors=True)
 readme = Path(__file__).with_name("README.md").read_text("utf-8")
 setup(
-    long_description=re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/blob/main/\1)", readme),
+    long_description=elsewhere(readme),
     long_description_content_type="text/markdown",
     options={"build": {"build_base": str(WORK)}},
     ext_modules=compiled_modules(),
