@@ -112,8 +112,8 @@ def alarm_text(alarm: Alarm, row: Row) -> str:
 def parts_of(alarms: Iterable[Alarm], silent: Iterable[str]) -> list[str]:
     """The outputs that a desk looks at: conditions, and of what is `silent` all but what only sinks are told."""
     alarms = [*alarms]
-    told = {alarm.part("told") for alarm in alarms}
-    return [*(alarm.name for alarm in alarms), *(name for name in silent if name not in told)]
+    told = tuple(alarm.part(part) for alarm in alarms for part in ("told", "calm "))
+    return [*(alarm.name for alarm in alarms), *(name for name in silent if not name.startswith(told))]
 
 
 def opened(
