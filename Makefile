@@ -86,7 +86,7 @@ docs: $(VENV)/docs.stamp pictures ## build the site with the playground, in buil
 docs-version: $(VENV)/docs.stamp pictures ## put the site of VERSION=0.1 into the branch gh-pages, beside the other versions
 	@test -n "$(VERSION)" || { echo "say which one: make docs-version VERSION=0.1"; exit 1; }
 	@PYTHON=$(BIN)/python .ci/pyodide
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --quiet --update-aliases $(VERSION) latest
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike -q deploy --update-aliases $(VERSION) latest
 	@$(BIN)/mike set-default latest
 	@echo "the site is in the branch gh-pages: $(BIN)/mike serve shows it"
 
