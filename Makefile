@@ -96,12 +96,12 @@ playground: $(VENV)/demo.stamp ## build the playground alone
 	@$(BIN)/python -m pages playground
 
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
-package: $(VENV)/test.stamp $(VENV)/lint.stamp ## build wheel and source distribution, and test them
+package: $(VENV)/test.stamp $(VENV)/package.stamp ## build wheel and source distribution, and test them
 	@.ci/package
 
 # The wheel with compiled modules of what is committed, in build/compiled/dist, for this Python and this kind of machine; and
 # the tests that `make test` runs, on it. WHEEL=1: the wheel alone; ALL=1: the long tests, too.
-test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp ## build the compiled wheel, and test it
+test-compiled: $(VENV)/test.stamp $(VENV)/package.stamp ## build the compiled wheel, and test it
 	@$(if $(ALL),ALL=1) .ci/compiled $(if $(WHEEL),,tests)
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
