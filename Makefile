@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures film test test-all test-spark \
-    coverage format lint bench bench-report clean
+.PHONY: demo help docs docs-version java mosquitto chromium package test-compiled playground extension pictures film test test-all \
+    test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -81,6 +81,14 @@ docs: $(VENV)/docs.stamp pictures ## build the site with the playground, in buil
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build
 	@$(MAKE) --no-print-directory playground
 	@echo "the site is in build/site: python -m http.server -d build/site"
+
+# The site as one of several versions, in the branch gh-pages of this clone: docs/internals/site.md. Nothing is pushed.
+docs-version: $(VENV)/docs.stamp pictures ## put the site of VERSION=0.1 into the branch gh-pages, beside the other versions
+	@test -n "$(VERSION)" || { echo "say which one: make docs-version VERSION=0.1"; exit 1; }
+	@PYTHON=$(BIN)/python .ci/pyodide
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike -q deploy --update-aliases $(VERSION) latest
+	@$(BIN)/mike set-default latest
+	@echo "the site is in the branch gh-pages: $(BIN)/mike serve shows it"
 
 # The playground alone, in build/site/playground.
 playground: $(VENV)/demo.stamp ## build the playground alone

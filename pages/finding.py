@@ -18,6 +18,16 @@ MOVED: dict[str, str] = SETTINGS["moved"]
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^]]*)\]\([^)]*\)")
 _TAG = re.compile(r"<[^>]+>")
+_LEADING = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Moved</title>
+<link rel="canonical" href="{address}">
+<meta http-equiv="refresh" content="0; url={address}">
+<script>location.replace("{address}" + location.hash)</script>
+<p>This page is now at <a href="{address}">{address}</a>.</p>
+</html>
+"""
 _SENTENCE = re.compile(r".*?[.:?!](?=\s|$)", re.DOTALL)
 
 
@@ -61,16 +71,14 @@ def _pages(items: Iterable[Any], section: str) -> Iterator[tuple[str, Any]]:
 
 
 def write_moved(site: Path) -> None:
-    """A page at each old address that leads to the new one; ValueError where a page is at the old one, or none at the new."""
+    """A page at each old address that leads to the new one.
+
+    ValueError where there is a page at the old one, or none at the new one.
+    """
     for old, new in MOVED.items():
         place, target = (site / Path(name).with_suffix(".html") for name in (old, new))
         if place.exists() or not target.exists():
             raise ValueError(f"pages/site.toml: {old} -> {new}: the old page has to be gone, and the new one to be there")
         place.parent.mkdir(parents=True, exist_ok=True)
         address = escape(Path(os.path.relpath(target, place.parent)).as_posix(), quote=True)
-        place.write_text(
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Moved</title><link rel="canonical" href="{address}">'
-            f'<meta http-equiv="refresh" content="0; url={address}"><script>location.replace("{address}" + location.hash)</script>'
-            f'<p>This page is now at <a href="{address}">{address}</a>.</p></html>\n',
-            "utf-8",
-        )
+        place.write_text(_LEADING.format(address=address), "utf-8")

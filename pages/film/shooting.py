@@ -1,4 +1,4 @@
-"""The scenes of the film, one after the other, in light and dark, and the two files that they become."""
+"""The scenes of the film, one after the other, in light and dark, and the files that they become."""
 
 from __future__ import annotations
 
@@ -75,9 +75,15 @@ class Film:
         self.shoot(words, seconds, pointed)
         pointed.click()
 
-    def write(self, scheme: str, path: Path) -> None:
-        """The film as WebP, which runs for ever; ValueError if it is too large."""
+    def write(self, scheme: str, folder: Path) -> None:
+        """The film as WebP, which runs for ever, and the picture that is shown longest, for who wants nothing to move.
+
+        ValueError if the film is too large.
+        """
+        still = self.frames[scheme][self.lasting.index(max(self.lasting))]
+        still.save(folder / f"still-{scheme}.webp", lossless=True, quality=100, method=6)
         first, *rest = self.frames[scheme]
+        path = folder / f"film-{scheme}.webp"
         first.save(
             path, save_all=True, append_images=rest, duration=self.lasting, loop=0, lossless=True, quality=100, method=6
         )
@@ -86,7 +92,7 @@ class Film:
 
 
 def make_film(folder: Path) -> None:
-    """Run the cold store, and write `film-light.webp` and `film-dark.webp`; takes about two minutes."""
+    """Run the cold store; write `film-light.webp`, `still-light.webp`, and both in dark. It takes about two minutes."""
     chromium = shutil.which("chromium")
     if chromium is None:
         raise FileNotFoundError("chromium is not there: .ci/chromium installs it")
@@ -97,7 +103,7 @@ def make_film(folder: Path) -> None:
         _play(film)
         browser.close()
     for scheme in SCHEMES:
-        film.write(scheme, folder / f"film-{scheme}.webp")
+        film.write(scheme, folder)
 
 
 def _page(browser: Browser, height: int) -> Page:
@@ -123,7 +129,7 @@ def _play(film: Film) -> None:
     page = film.page
     pump = page.locator("#rows .alarm", has_text="Pump p1")
     expect(page.locator("#none")).to_be_visible()
-    film.shoot("The alarms of a cold store. Nothing is wrong.", 2)
+    film.shoot("The alarms of a cold store. Nothing is wrong.", 1.5)
     expect(pump).to_be_visible()
     film.shoot("Pump p1 trips. It sends brine to forty rooms.", 2.5)
     expect(pump.locator(".unfold")).to_contain_text("40")
