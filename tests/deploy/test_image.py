@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from children import WAIT, child
-from deploy.containers import BASE, CERTIFICATES, ROOT, Containers, containers, free_port
+from deploy.apart import BASE, CERTIFICATES, ROOT, Containers, apart, free_port, is_there, needed
 from tidelog.version import VERSION
 from waiting import eventually
 
@@ -65,15 +65,6 @@ def post(port: int, fact: dict[str, Any]) -> None:
         assert answer.status == 202
 
 
-def is_there(port: int) -> bool:
-    """Whether the gateway answers."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=WAIT) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
 @pytest.mark.long
 def test_the_image_runs_and_goes_on(tmp_path: Path) -> None:
     """Built on a base of Debian's packages in place of a registry's; started, fed, asked, stopped and started again."""
@@ -82,7 +73,8 @@ def test_the_image_runs_and_goes_on(tmp_path: Path) -> None:
     plant.mkdir()
     (plant / "plant.tide").write_text(PROGRAM)
     (plant / "plant.toml").write_text(SETTINGS.format(port=port))
-    with containers(tmp_path) as tool:
+    needed("buildah", "podman", "crun", "mmdebstrap")
+    with apart(tmp_path, Containers) as tool:
         tool.build_base()
         volumes = str(CERTIFICATES) if CERTIFICATES.is_dir() else ""
         told = tool.run(ROOT / "deploy" / "build-image", more={"BASE": BASE, "VOLUMES": volumes})

@@ -1,4 +1,4 @@
-"""Images and containers of a test's own, by Buildah and Podman without a daemon: nothing of the machine's own is touched."""
+"""Images, containers and small Debians of a test's own, without a daemon: nothing of the machine's own is touched."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import os
 import shutil
 import socket
 import subprocess
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from children import WAIT
 
 ROOT = Path(__file__).parents[2]
 BASE = "localhost/stand-in"
+RELEASE = "bookworm"
 _APART = """
 set -e
 mount -t tmpfs none "$0"
@@ -31,6 +34,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def is_there(port: int) -> bool:
+    """Whether a gateway answers at a port of this machine."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=WAIT) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 def needed(*programs: str) -> None:
     """Fail where one of these is not on the machine, and say what installs it."""
     path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
@@ -38,17 +50,15 @@ def needed(*programs: str) -> None:
     assert not missing, f"{', '.join(missing)} not found: run .ci/packaging, which installs what these tests need"
 
 
-class Containers:
-    """Runs Buildah and Podman on a store of its own, in which `BASE` is a small Debian with Python: no registry is asked."""
+class Apart:
+    """Runs commands where a folder of the test is in memory, and seen by nobody else."""
 
     def __init__(self, folder: Path, prefix: list[str]) -> None:
-        self._folder, self._prefix = folder, prefix
-        config = folder.with_suffix(".conf")
-        config.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{folder}/images"\nrunroot = "{folder}/run"\n')
-        self.environment = {**os.environ, "CONTAINERS_STORAGE_CONF": str(config), "BUILDAH_ISOLATION": "chroot"}
+        self.folder, self._prefix = folder, prefix
+        self.environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
 
     def command(self, *words: str | Path) -> list[str]:
-        """What starts this where the containers are."""
+        """What starts this there."""
         return [*self._prefix, *map(str, words)]
 
     def run(self, *words: str | Path, code: int = 0, more: Mapping[str, str] | None = None) -> str:
@@ -65,32 +75,48 @@ class Containers:
         assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
         return done.stdout.strip()
 
+    def make_debian(self, to: Path, *packages: str) -> None:
+        """Make a small Debian with these packages, in a folder or as a tar file."""
+        less = "--dpkgopt=path-exclude=/usr/share/{doc,man,locale}/*"
+        self.run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}", less, RELEASE, to)
+
+
+class Containers(Apart):
+    """Runs Buildah and Podman on a store of its own, in which `BASE` is a small Debian with Python: no registry is asked."""
+
+    def __init__(self, folder: Path, prefix: list[str]) -> None:
+        super().__init__(folder, prefix)
+        config = folder.with_suffix(".conf")
+        config.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{folder}/images"\nrunroot = "{folder}/run"\n')
+        self.environment |= {"CONTAINERS_STORAGE_CONF": str(config), "BUILDAH_ISOLATION": "chroot"}
+
     def build_base(self) -> None:
         """Make `BASE` of Debian's packages."""
-        folder, include = self._folder / "base", "--include=python3-venv,python3-pip,ca-certificates"
-        self.run("mkdir", "-p", folder)
-        less = "--dpkgopt=path-exclude=/usr/share/{doc,man,locale}/*"
-        self.run("mmdebstrap", "--quiet", "--variant=minbase", include, less, "bookworm", folder / "base.tar")
+        folder = self.folder / "base"
+        self.run("mkdir", folder)
+        self.make_debian(folder / "base.tar", "python3-venv", "python3-pip", "ca-certificates")
         self.run("sh", "-c", f"printf 'FROM scratch\\nADD base.tar /\\n' > {folder}/Dockerfile")
         self.run("buildah", "build", "--tag", BASE, folder)
         self.run("rm", "-r", folder)
 
 
+_Kind = TypeVar("_Kind", bound=Apart)
+
+
 @contextmanager
-def containers(folder: Path) -> Iterator[Containers]:
-    """A store below this folder for the length of a `with` block. For root it is in memory, and seen by nobody else."""
-    needed("buildah", "podman", "crun", "mmdebstrap")
-    store = folder / "containers"
-    store.mkdir()
+def apart(folder: Path, kind: type[_Kind]) -> Iterator[_Kind]:
+    """A place below this folder for the length of a `with` block. For root it is in memory, and gone behind it."""
+    place = folder / "apart"
+    place.mkdir()
     if os.getuid() != 0:
-        yield Containers(store, [])
+        yield kind(place, [])
         return
     # crun takes no machine that has both kinds of control groups; these containers need none.
     hide = "" if Path("/sys/fs/cgroup/cgroup.controllers").exists() else "hide"
-    holder = subprocess.Popen(["unshare", "--mount", "sh", "-c", _APART, store, hide], stdout=subprocess.PIPE)
+    holder = subprocess.Popen(["unshare", "--mount", "sh", "-c", _APART, place, hide], stdout=subprocess.PIPE)
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
-        yield Containers(store, ["nsenter", "--mount", "--target", str(holder.pid), f"--wdns={ROOT}"])
+        yield kind(place, ["nsenter", "--mount", "--target", str(holder.pid), f"--wdns={ROOT}"])
     finally:
         holder.kill()
         holder.communicate()
