@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs docs-version java mosquitto chromium package test-compiled playground extension pictures film test test-all \
-    test-spark coverage format lint bench bench-report clean
+.PHONY: demo help docs docs-version java mosquitto chromium packaging package test-compiled playground extension pictures film \
+    test test-all test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -28,7 +28,7 @@ test: chosen = -m 'not long'
 test-all test-spark: chosen = $(if $(REST),-m 'long or hypothesis')
 test: workers = 2
 test-all: workers = 3
-test-all: playground chromium
+test-all: playground chromium packaging
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(if $(NO_SPARK),true,$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1) & spark=$$!; \
@@ -124,6 +124,9 @@ mosquitto:
 
 chromium:
 	@.ci/chromium
+
+packaging:
+	@.ci/packaging
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[$*]'
