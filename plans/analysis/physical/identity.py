@@ -70,7 +70,7 @@ class Meanings:
     def of(self, plan: Plan) -> Mapping[str, str]:
         """The meaning of each step of a plan by its id, as `identify` tells it."""
         self._plans.append(plan)
-        found, _ = _Hashes(plan, _facts_of(plan, ()), lambda step: _meaning(step.shape, plan), self._texts).find()
+        found, _ = _Hashes(plan, _facts_of(plan), lambda step: _meaning(step.shape, plan), self._texts).find()
         return found
 
 
