@@ -10,11 +10,9 @@ import msgspec
 
 from tidelog.connectors.store.stored_file import META, StoredFile, encode
 from tidelog.plans.data.facts import PredicateSchema
+from tidelog.plans.data.forms import OUTBOX_FILE
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-
-FORMAT = 2
-"""The version of the tables."""
 
 _TABLES = (
     'CREATE TABLE facts (seq INTEGER PRIMARY KEY, predicate TEXT NOT NULL, arguments TEXT NOT NULL, start TEXT, "end" TEXT, '
@@ -95,8 +93,7 @@ def _describe_predicate(schema: PredicateSchema) -> OutboxPredicate:
 class OutboxFile(StoredFile):
     """One connection to an outbox's file. Used by one thread at a time."""
 
-    what, file, version, tables = "outbox", FILE, FORMAT, _TABLES
-    hint = "let what it holds be taken with the version that wrote it, then choose another directory"
+    what, file, form, tables = "outbox", FILE, OUTBOX_FILE, _TABLES
 
     def insert(self, rows: list[tuple[OutboxRow, int]]) -> None:
         """Store facts, each with the bytes of all up to it."""

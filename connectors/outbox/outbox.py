@@ -24,6 +24,7 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import ConnectorError, DataError, SpecError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.stored import is_same_program, pack_plan, unpack_plan
 
 __all__ = ["Outbox", "OutboxReader", "OutboxRow", "OutboxSchema"]
 
@@ -46,8 +47,8 @@ def _now() -> int:
 class Outbox:
     """The writer's side: `append` facts, then `commit` them together with a checkpoint.
 
-    There is one writer at a time: SpecError where another process has it open, or where it was filled by another program
-    (`fingerprint`), under another name (`node`, by default the host's), or with changes where now it is not
+    There is one writer at a time: SpecError where another process has it open, or where it was filled by another program,
+    under another name (`node`, by default the host's), or with changes where now it is not
     (`holds_changes`), or the other way round. It holds up to `max_bytes` and `max_rows`, more only by what one commit
     brings; `full` is what to do then: `block` the stream until there is room, or `stop`.
     ConnectorError where the file is damaged or the disk is full; then nothing of that commit is stored.
@@ -57,7 +58,6 @@ class Outbox:
         self,
         path: str,
         plan: Plan,
-        fingerprint: str,
         *,
         node: str | None = None,
         max_bytes: int = MAX_BYTES,
@@ -76,7 +76,7 @@ class Outbox:
         try:
             self._file = OutboxFile(path, create=True)
             try:
-                self._begin(plan, fingerprint, node)
+                self._begin(plan, node)
             except BaseException:
                 self._file.close()
                 raise
@@ -84,7 +84,7 @@ class Outbox:
             self._lock.close()
             raise
 
-    def _begin(self, plan: Plan, fingerprint: str, node: str | None) -> None:
+    def _begin(self, plan: Plan, node: str | None) -> None:
         file = self._file
         if file.is_new:
             file.check_commits(0, commits_noted(self.name, file.what))
@@ -97,13 +97,13 @@ class Outbox:
                     "acked": 0,
                     "acked_bytes": 0,
                     "node": schema.node,
-                    "fingerprint": fingerprint,
+                    "plan": pack_plan(plan),
                     "schema": text,
                     "bytes": 0,
                 }
             )
         with file.reading():
-            if file.text("fingerprint") != fingerprint:
+            if not is_same_program(unpack_plan(file.blob("plan"), f"outbox `{self.name}`", plan), plan):
                 raise SpecError(f"outbox `{self.name}` was filled by another program: choose another directory")
             if _schema_of(file).holds_changes != self._holds_changes:
                 raise SpecError(f"outbox `{self.name}` was filled with another `emit`: go on with the same")

@@ -118,5 +118,7 @@ def _read(stored: bytes, place: str) -> tuple[str, int]:
     """Which run has filled an outbox, and up to which answer."""
     try:
         return msgspec.msgpack.decode(stored, type=tuple[str, int])
-    except msgspec.MsgspecError:
-        raise SpecError(f"outbox `{place}` was filled by an older version of tidelog: choose another directory") from None
+    except msgspec.MsgspecError as error:
+        raise ConnectorError(
+            f"outbox `{place}` is damaged: what fills it has not noted how far it has come: {error}"
+        ) from None

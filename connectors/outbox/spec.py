@@ -36,14 +36,13 @@ class OutboxSpec:
     every: float | None = None
     node: str | None = None
 
-    def open(self, plan: Plan, fingerprint: str, *, holds_changes: bool = False) -> Outbox:
+    def open(self, plan: Plan, *, holds_changes: bool = False) -> Outbox:
         """The outbox, for writing; raises what `Outbox` raises."""
         from tidelog.connectors.outbox.outbox import Outbox  # noqa: PLC0415 - few runs have one, and all have to start at once
 
         return Outbox(
             self.path,
             plan,
-            fingerprint,
             node=self.node,
             max_bytes=self.max,
             max_rows=self.rows,

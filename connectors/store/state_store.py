@@ -10,6 +10,7 @@ from typing import Any, Literal
 from tidelog.connectors.store.stored_file import META, MetaValue, StoredFile
 from tidelog.connectors.store.stored_lock import WriterLock, commits_noted
 from tidelog.connectors.store.stored_snapshots import TABLES, StoredSnapshots, row_checksum
+from tidelog.plans.data.forms import STATE_FILE
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.runtime.ports.durability import Changes, Input, Keep, Kept, Told
 
@@ -17,8 +18,6 @@ FILE = "state.sqlite"
 """What the state is called in its folder."""
 PRIVATE = 0o700
 """Who may look into the folder of a state, which holds all that was read: its owner alone."""
-FORMAT = 2
-"""The version of the tables."""
 _DELETED_AT_ONCE = 1000
 """How many blocks one commit deletes at most."""
 _MICROSECONDS = 1_000_000
@@ -48,8 +47,7 @@ _HOLDING = {
 class StateFile(StoredFile):
     """The file of a state."""
 
-    what, file, version, tables = "state", FILE, FORMAT, _TABLES
-    hint = "let the version that wrote it come to its end, then choose another directory"
+    what, file, form, tables = "state", FILE, STATE_FILE, _TABLES
 
 
 class StateDirectory:
@@ -79,7 +77,7 @@ class StateDirectory:
         try:
             if file.is_new:
                 file.check_commits(0, noted)
-                file.create({"head": b"", "parts": b"", **dict.fromkeys(_NUMBERS, 0)})
+                file.create({"head": b"", "plan": b"", "parts": b"", **dict.fromkeys(_NUMBERS, 0)})
             with file.reading():
                 self._commits = file.number("commits")
                 file.check_commits(self._commits, noted)
@@ -96,6 +94,11 @@ class StateDirectory:
         with self.file.reading():
             return self.file.blob("head") if self._commits else None
 
+    def plan(self) -> bytes:
+        """What was last stored as the plan that the state belongs to; nothing before the first commit."""
+        with self.file.reading():
+            return self.file.blob("plan")
+
     def commit(self, changes: Changes) -> Kept:
         """Store all of it at once and for good, or nothing."""
         if self._lock is None:
@@ -104,6 +107,8 @@ class StateDirectory:
         file, total, answers = self.file, self._bytes, self._answer_bytes
         now = self._clock()
         values: dict[str, MetaValue] = {"commits": self._commits + 1, "head": changes.head}
+        if changes.plan is not None:
+            values["plan"] = changes.plan
         with file.transaction():
             for block in changes.journal:
                 total += len(block.data)

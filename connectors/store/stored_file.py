@@ -19,6 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from tidelog.connectors.store.stored_lock import identity
+from tidelog.plans.data.forms import Form, check_form, written_by
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 _WAITING = 30.0
@@ -39,16 +40,15 @@ encode = msgspec.msgpack.Encoder().encode
 class StoredFile:
     """One connection to a file. Used by one thread at a time.
 
-    `what` names it to people (`outbox`), `version` is that of its `tables`, and `hint` says what can be done where the file
-    has another. Every method raises ConnectorError where the file is damaged or the disk is full. `create` makes the file
-    where there is none; without it that is a SpecError.
+    `what` names it to people (`outbox`), `form` is that of its `tables`. Every method raises ConnectorError where the file
+    is damaged or the disk is full. `create` makes the file where there is none, and brings one of an older version up to
+    date; without it both are a SpecError.
     """
 
     what: str
     file: str
-    version: int
+    form: Form
     tables: tuple[str, ...]
-    hint: str
 
     def __init__(self, folder: str, *, create: bool = False) -> None:
         self.folder = folder
@@ -79,28 +79,49 @@ class StoredFile:
             )
         self.execute("PRAGMA synchronous=FULL")
         self.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
-        tables = self.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL ORDER BY name").fetchall()
+        tables = self._tables()
         self.is_new = not tables
         if self.is_new and not create:  # the process that was to make it has not come so far
             raise self._missing()
-        if tables:
-            self._check_format(tables)
         self._identities = {path: identity(path) for path in self._paths}
+        if tables:
+            self._check_form(writes=create)
 
-    def _check_format(self, tables: list[tuple[str]]) -> None:
-        (version,) = self.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() or (None,)
-        if version is not None and version != self.version:
-            told = f"{self.what} `{self.folder}` has format {version!r}, and this version reads {self.version}"
-            raise SpecError(f"{told}: {self.hint}")
-        if version is None or tables != [(statement,) for statement in self.tables]:
+    def _tables(self) -> list[tuple[str]]:
+        return self.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL ORDER BY name").fetchall()
+
+    def _check_form(self, *, writes: bool) -> None:
+        found, writer = (self._noted(key) for key in ("format", "writer"))
+        if found is None:
             raise self.damaged("its tables are not those that were made")
+        check_form(self.form, found, f"{self.what} `{self.folder}`", str(writer or ""))
+        if writes and (found, writer) != (self.form.version, written_by()):
+            self._bring_up(int(found))
+        elif found != self.form.version:
+            by = f"{self.what} `{self.folder}` was written by an older version of tidelog"
+            raise SpecError(f"{by}: start what fills it with this version, which brings it up to date, before it is read")
+        if self._tables() != [(statement,) for statement in self.tables]:
+            raise self.damaged("its tables are not those that were made")
+
+    def _noted(self, key: str) -> int | str | None:
+        """What `meta` says of the form, whatever else is wrong with the file."""
+        row = self.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def _bring_up(self, found: int) -> None:
+        """Make this version's tables of those of an older one, and note who writes from now on."""
+        with self.transaction():
+            for number in range(found, self.form.version):
+                for statement in self.form.tables[number]:
+                    self.execute(statement)
+            self.put({"format": self.form.version, "writer": written_by()})
 
     def create(self, values: Mapping[str, MetaValue]) -> None:
         """Make the tables, and what `meta` begins with, all at once."""
         with self.transaction():
             for statement in self.tables:
                 self.execute(statement)
-            self.put({"format": self.version, "commits": 0, **values})
+            self.put({"format": self.form.version, "writer": written_by(), "commits": 0, **values})
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         return self._connection.execute(statement, tuple(values))

@@ -39,7 +39,8 @@ class Spell(NamedTuple):
 class Calendar:
     """A calendar as it is declared: `daily`, or `each` period, or `events` from a file; not where one `excepted` holds.
 
-    `is_named` tells that its argument is the name of the period, or of the event.
+    `is_named` tells that its argument is the name of the period, or of the event. `file` names the declaration and the file
+    that the events were read from.
     """
 
     daily: tuple[Daily, ...] = ()
@@ -49,6 +50,7 @@ class Calendar:
     excepted: tuple[Calendar, ...] = ()
     is_named: bool = False
     longest_event: int = 0
+    file: str = ""
 
     @property
     def is_listed(self) -> bool:

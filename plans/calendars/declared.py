@@ -30,7 +30,8 @@ def _calendar(item: CalendarDeclaration, excepted: tuple[Calendar, ...]) -> Cale
         if item.events is None:
             message = f"the file `{item.path}` of calendar `{item.predicate}` has not been read"
             raise ProgramError([Diagnostic("calendar-file", message, item.span, help="compile it with `tidelog.compile`")])
-        return of_events((Spell(*event) for event in item.events), excepted, is_named=bool(item.fields))
+        found = of_events((Spell(*event) for event in item.events), excepted, is_named=bool(item.fields))
+        return replace(found, file=f"{item.predicate} {item.path}")
     return Calendar(item.daily, item.each, zone=item.zone, excepted=excepted, is_named=bool(item.fields))
 
 

@@ -39,10 +39,10 @@ class Retold(Reasoner):
         self.cuts = Cuts(retractions)
         self._intake.cut = self.cuts if retractions else None
 
-    def load(self, state: dict[str, Any]) -> None:
-        """Continue where a `state` of the same plan was taken; raises what `Reasoner.load` does."""
+    def load(self, state: dict[str, Any], plan: Plan | None = None) -> None:
+        """Continue where a `state` was taken, as `Reasoner.load` does; raises what that does."""
         cut = self._intake.cut
-        super().load(state)
+        super().load(state, plan)
         self._intake.cut = cut
 
     def tell(self, number: int, event: Event) -> list[Rejected]:

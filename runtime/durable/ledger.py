@@ -23,6 +23,7 @@ import msgspec
 
 from tidelog.plans.diagnostics.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.stored import pack_plan, plan_digest
 from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.corrections.correcting import Correction, Corrections
 from tidelog.runtime.durable.reloading import Reloading
@@ -31,12 +32,10 @@ from tidelog.runtime.durable.storing import Ends, Storing, can_replay, is_passin
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
 from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, numbered, pack_events, tell
 from tidelog.runtime.journal.manifest import (
-    VERSION,
     Head,
     SinkStanding,
     SourceStanding,
     check_same,
-    fingerprint,
     is_same,
     pack_head,
     unpack_head,
@@ -98,11 +97,10 @@ class Ledger:
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
         self._sinks = SinkFeeds(ends.sinks, self._owed)
         standings = [SourceStanding(name, passing=is_passing(source)) for name, source in ends.sources.items()]
-        self._head = Head(VERSION, self._owed.run, plan.name, plan.program.text, fingerprint(plan), options, standings, [])
+        self._head = Head(self._owed.run, plan.name, plan.program.text, plan_digest(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
-        self._head.storms = plan.storms
+        self._plan: Plan | None = plan  # until it is stored
         self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
-        self._has_changed = False
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
         self._events: list[Event] = []
         self._facts = self._committed = 0
@@ -110,7 +108,7 @@ class Ledger:
         self._given: dict[str, dict[str, Any]] = {}
         self._are_awaited = False  # when the last ones were given
         self._worked = self._cost = self._snapshot_cost = 0.0
-        self._replayed, self._is_broken = 0, False
+        self._replayed, self._is_broken, self._has_changed = 0, False, False
         self.is_spoiled = False
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
@@ -139,16 +137,15 @@ class Ledger:
     async def _go_on(self, head: Head) -> None:
         check_same(head, self._head, self._store.name)
         known = {sink.name: sink for sink in head.sinks}
-        sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
+        head.sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
         before, self._head = self._head, head
-        self._head.sinks = sinks
         self._owed.run = head.run
         self._owed.go_on(head.answers)
         self._owed.stored((), await self._in_thread(self._store.kept))
-        if not is_same(head, before):
-            await self._change(before)
-        elif head.snapshot:
-            self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())))
+        stays_with = None if is_same(head, before) else await self._change(before)
+        self._plan = self._plan if self._has_changed else None
+        if head.snapshot and not self._has_changed:
+            self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())), stays_with)
             if self._corrections is not None:
                 await self._in_thread(self._corrections.go_on)
         began = anyio.current_time()
@@ -159,19 +156,22 @@ class Ledger:
             await self._resume(self._sources[standing.name], standing)
         forget_answers(self._session)
 
-    async def _change(self, now: Head) -> None:
-        """Go on with another program: what it has to remember is kept, or filled from the journal."""
+    async def _change(self, now: Head) -> Plan | None:
+        """Go on with another plan: what it has to remember is kept, or filled from the journal. Or stay with this one."""
         head, session = self._head, self._session
         changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
+        if isinstance(changed, Plan):
+            return changed
         if self._corrections is not None:
             await self._in_thread(partial(self._corrections.begin_anew, head))
         session.load(changed.state)
-        head.program, head.text, head.fingerprint, head.storms = now.program, now.text, now.fingerprint, now.storms
+        head.program, head.text, head.plan = now.program, now.text, now.plan
         head.heard = changed.heard
         known = {source.name: source for source in head.sources}
         head.sources = [known.get(source.name, source) for source in now.sources]
         self._has_changed = True
         self._owed.tell(changed.answers, session.frontier)
+        return None
 
     async def changes(self) -> list[Becoming]:
         """What would become of a stored run with the program now, without going on; nothing where it has not changed.
@@ -420,7 +420,7 @@ class Ledger:
         with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
             kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
         head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
-        self._has_changed = False
+        self._has_changed, self._plan = False, None
         if digests is not None:
             self._parts.stored(digests)
             if self._corrections is not None:
@@ -462,6 +462,7 @@ class Ledger:
             answers_from=taken + 1,
             answers_most=self._owed.most,
             keep=self._keep,
+            plan=None if self._plan is None else pack_plan(self._plan),
         )
 
     def _is_unsaved(self) -> bool:

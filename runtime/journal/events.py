@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from tidelog.plans.data.forms import JOURNAL, brought_up
 from tidelog.plans.data.timeline import POS
-from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.diagnostics.errors import SnapshotError, SpecError
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.ports.durability import Input, StateStore
 from tidelog.runtime.ports.events import TakesEvents
@@ -94,6 +95,8 @@ class Retracted(msgspec.Struct, array_like=True, frozen=True, tag=7):
 
 Event = Taken | Opened | Ended | Left | Ignored | Passed | Marked | Retracted
 
+_VERSION = bytes([JOURNAL.version])
+"""What a block begins with."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Event]).decode
 
@@ -120,15 +123,17 @@ def tell(session: TakesEvents, event: Event) -> list[Rejected]:
 
 def pack_events(events: Sequence[Event]) -> bytes:
     """Events as bytes."""
-    return zlib.compress(_encode(events), _LEVEL)
+    return _VERSION + zlib.compress(_encode(events), _LEVEL)
 
 
 def unpack_events(data: bytes) -> list[Event]:
-    """What was packed; SnapshotError where it is anything else."""
+    """What was packed, also by an older version; SnapshotError where it is anything else."""
     try:
-        unpacker = zlib.decompressobj()
-        return _decode(unpacker.decompress(data, MOST_BYTES))
-    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        packed = zlib.decompressobj().decompress(data[1:], MOST_BYTES)
+        if data[:1] == _VERSION:
+            return _decode(packed)
+        return msgspec.convert(brought_up(JOURNAL, msgspec.msgpack.decode(packed), data[0], "the journal"), list[Event])
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, IndexError, SpecError) as error:
         raise SnapshotError(f"the journal is damaged: {error}") from error
 
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from tidelog.plans.analysis.horizons.notation import decode_distance
+from tidelog.plans.data.forms import HEAD, brought_up, written_by
 from tidelog.plans.data.saved import Natural, Saved
 from tidelog.plans.data.timeline import NEG, Timeline
 from tidelog.plans.diagnostics.errors import ProgramError, SnapshotError, SpecError
 from tidelog.plans.language.parser import parse
-from tidelog.plans.language.printing import format_program, format_statement
-from tidelog.plans.plan.plan import Plan
+from tidelog.plans.language.printing import format_statement
 from tidelog.plans.tree.numerals import shorten
-from tidelog.plans.tree.storms import Storm
 from tidelog.runtime.intake.watermarks import plain_name
 from tidelog.runtime.sessions.settings import Settings
 
-VERSION = 2
-"""The version of what a run stores."""
 _TIMES = ("lateness", "max_ahead", "warn", "start")
 """The options that are stored as the timeline encodes them."""
 _STORED = (
@@ -62,17 +58,17 @@ class SinkStanding(Saved):
 class Head(Saved):
     """What a run is, and where it stands.
 
+    `writer` is the version of tidelog that has stored it. `plan` is the digest of the plan that its state belongs to, and
+    that is stored beside it; `program` and `text` are what this was compiled from, as written.
     `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
     `reach` (encoded) is when the last fact ends that was accepted, but for those without an end, of the predicates
     `endless`; `heard` tells since when facts of a predicate are taken, where the program did not read them from the begin.
-    `storms` are those of its plan.
     """
 
-    version: int
     run: str
     program: str
     text: str
-    fingerprint: str
+    plan: str
     options: dict[str, Any]
     sources: list[SourceStanding]
     sinks: list[SinkStanding]
@@ -82,44 +78,35 @@ class Head(Saved):
     reach: int = NEG
     endless: list[str] = msgspec.field(default_factory=list)
     heard: dict[str, int] = msgspec.field(default_factory=dict)
-    storms: tuple[Storm, ...] = ()
+    version: int = HEAD.version
+    writer: str = ""
 
 
 def pack_head(head: Head) -> bytes:
-    """The head as bytes."""
-    return msgspec.msgpack.encode(head)
+    """The head as bytes, written by this version."""
+    return msgspec.msgpack.encode(msgspec.structs.replace(head, version=HEAD.version, writer=written_by()))
 
 
 def unpack_head(data: bytes, place: str) -> Head:
-    """What was packed; SnapshotError where it is anything else, SpecError where it is of another version."""
+    """What was packed, also by an older version; SnapshotError where it is anything else, SpecError for a newer version."""
     try:
         found = msgspec.msgpack.decode(data)
-        version = found.get("version") if isinstance(found, dict) else None
-        if isinstance(version, int) and version != VERSION:
-            raise SpecError(f"state `{place}` was stored by another version of tidelog: choose another directory")
+        if isinstance(found, dict):
+            found = brought_up(HEAD, found, found.get("version"), f"state `{place}`", str(found.get("writer", "")))
         return msgspec.convert(found, Head)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise SnapshotError(f"state `{place}`: its head is damaged: {error}") from error
 
 
-def fingerprint(plan: Plan) -> str:
-    """What tells this plan from another: a hash of its program as printed, and of the facts that it begins with."""
-    digest = sha256(format_program(plan.program).encode())
-    for record in plan.facts:
-        digest.update(repr(record).encode())
-    if plan.silent:  # the same text without a desk is another plan
-        digest.update(repr(sorted(plan.silent)).encode())
-    if plan.storms:
-        digest.update(repr(plan.storms).encode())
-    for question in plan.questions:
-        digest.update(repr((question.name, question.query, question.depth)).encode())
-    return digest.hexdigest()
-
-
 def is_same(head: Head, now: Head) -> bool:
-    """Whether a stored run goes on with the same program, and with all of its sources."""
+    """Whether a stored run goes on with the same plan, and with all of its sources."""
+    return head.plan == now.plan and has_same_sources(head, now)
+
+
+def has_same_sources(head: Head, now: Head) -> bool:
+    """Whether a stored run goes on with all of its sources, and no others."""
     before, names = ([source.name for source in each.sources] for each in (head, now))
-    return head.fingerprint == now.fingerprint and before == names
+    return before == names
 
 
 def check_same(head: Head, now: Head, place: str) -> None:

@@ -65,7 +65,6 @@ class Standing:
     session: Filling
     begin: Begin
     heard: Mapping[str, int]
-    unknown: frozenset[str] = frozenset()
 
 
 class Changing:
@@ -74,7 +73,7 @@ class Changing:
     def __init__(self, standing: Standing, now: Filling, store: StateStore) -> None:
         self._stored, self._now, self._store = standing.session, now, store
         self._before, self._plan = standing.session.plan, now.plan
-        self._was = identify(self._before, now.has_prospects, standing.unknown)
+        self._was = identify(self._before, now.has_prospects)
         self._identity = identify(self._plan, now.has_prospects)
         self._steps = _match(self._was.form, self._identity.form)
         self._outputs = frozenset(filter(self._is_kept, self._plan.outputs))

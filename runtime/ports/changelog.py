@@ -10,7 +10,8 @@ import msgspec
 
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Record
-from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.data.forms import TOLD, brought_up
+from tidelog.plans.diagnostics.errors import SnapshotError, SpecError
 from tidelog.plans.plan.questions import GroundLiteral, HypotheticalAnswer, Open
 from tidelog.plans.tree.syntax import Arithmetic, Comparison, Constant, Expression, Value, Variable, Wildcard
 from tidelog.runtime.ports.interfaces import AnyAnswer
@@ -44,21 +45,28 @@ class _Stored(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     retracted: int = 0
 
 
+_VERSION = bytes([TOLD.version])
+"""What a block begins with."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[_Stored]).decode
 
 
 def pack_told(groups: Sequence[Group]) -> bytes:
     """Groups as bytes."""
-    return zlib.compress(_encode([_stored(group) for group in groups]), _LEVEL)
+    return _VERSION + zlib.compress(_encode([_stored(group) for group in groups]), _LEVEL)
 
 
 def unpack_told(data: bytes) -> list[Group]:
-    """What was packed; SnapshotError where it is anything else."""
+    """What was packed, also by an older version; SnapshotError where it is anything else."""
     try:
-        stored = _decode(zlib.decompressobj().decompress(data, MOST_BYTES))
+        packed = zlib.decompressobj().decompress(data[1:], MOST_BYTES)
+        if data[:1] == _VERSION:
+            stored = _decode(packed)
+        else:
+            found = brought_up(TOLD, msgspec.msgpack.decode(packed), data[0], "the answers that are owed")
+            stored = msgspec.convert(found, list[_Stored])
         return [_group(group) for group in stored]
-    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, ValueError) as error:
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, ValueError, SpecError) as error:
         raise SnapshotError(f"the answers that are owed are damaged: {error}") from error
 
 

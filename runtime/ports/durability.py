@@ -166,7 +166,7 @@ class Backlog:
 
 @dataclass(slots=True)
 class Changes:
-    """What one commit stores; `head` replaces the last one.
+    """What one commit stores; `head` replaces the last one, and so does `plan`, unless it is None.
 
     `parts`, unless it is None, is a snapshot of the state as of the event number `snapshot`: the parts of it that are not as
     the last snapshot has them, with None for one that is no more. Then the snapshots as of the events `older` stay, too, and
@@ -186,6 +186,7 @@ class Changes:
     answers_from: int = 0
     answers_most: int | None = None
     keep: Keep | None = None
+    plan: bytes | None = None
 
 
 class Kept(NamedTuple):
@@ -202,6 +203,10 @@ class StateStore(Protocol):
 
     def head(self) -> bytes | None:
         """What the last commit stored as its head; None before the first."""
+        ...
+
+    def plan(self) -> bytes:
+        """What was last stored as the plan that the state belongs to; nothing before the first commit."""
         ...
 
     def commit(self, changes: Changes) -> Kept:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from base64 import b85decode, b85encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
-from tidelog.plans.alarms.desk import OpenAlarm, open_alarms, parts_of
+from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
+from tidelog.plans.data.forms import STATE, brought_up, written_by
 from tidelog.plans.data.saved import seal, taking, unseal
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.uncollected import uncollected
-from tidelog.plans.diagnostics.errors import MethodError, OperatorError, SnapshotError, StateError
+from tidelog.plans.diagnostics.errors import MethodError, OperatorError, SnapshotError, SpecError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.plans.plan.stored import can_stand_in, pack_plan, plan_digest, unpack_plan
 from tidelog.plans.tree.brief import brief, number
+from tidelog.runtime.emission.board import Board
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
@@ -26,7 +31,6 @@ from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
-from tidelog.runtime.sessions.plan_hash import plan_hash
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -34,7 +38,8 @@ from tidelog.runtime.sessions.statistics import SessionStatistics
 if TYPE_CHECKING:
     from tidelog.runtime.why.memory import Memory
 
-_SNAPSHOT_VERSION = 15
+_COMPILED = "compiled"
+"""The key under which a snapshot has its plan."""
 
 
 class History(Protocol):
@@ -244,24 +249,32 @@ class Reasoner:
 
     def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
         """All alarms that are not normal, as far as the stream is complete; and those that have begun up to the present
-        (encoded), where there is one.
+        (encoded), where there is one. The most urgent ones come first, and of these what began last.
 
         MethodError without `held`, and where the plan was not made for a desk (`tidelog.compile(…, desk=True)`).
         """
-        held, plan = self._outlet.held, self.plan
+        board = self._look(present)
+        return [] if board is None else [*board.items()]
+
+    def open_alarm(self, identity: str, present: int | None = None) -> OpenAlarm | None:
+        """The one of these that has this `id`; None where it is normal. Raises what `open_alarms` does."""
+        board = self._look(present)
+        return None if board is None else board.find(identity)
+
+    def alarms_version(self, present: int | None = None) -> tuple[int, int]:
+        """Tells what `open_alarms` says from all that it has said before. Raises what that does."""
+        board = self._look(present)
+        return (0, 0) if board is None else board.version
+
+    def _look(self, present: int | None) -> Board | None:
+        plan, board = self.plan, self._outlet.board
         if plan.alarms and not plan.silent:
             raise MethodError("the plan has no desk: make it with `tidelog.compile(..., desk=True)`")
-        if held is None:
+        if self._outlet.held is None:
             raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
-        frontier = self._intake.frontier
-        begun = [] if present is None else held.begun([alarm.name for alarm in plan.alarms], frontier, present)
-        known = held.now(frontier, parts_of(plan.alarms, plan.silent))
-        return open_alarms(plan.alarms, plan.timeline, known, begun)
-
-    @property
-    def alarm_changes(self) -> int:
-        """How often something was told of alarms, so that who looks at them knows whether to look again."""
-        return self._outlet.unsaid
+        if board is not None:
+            board.look(self._intake.frontier, NEG if present is None else present)
+        return board
 
     @property
     def memory(self) -> Memory:
@@ -310,12 +323,14 @@ class Reasoner:
 
         Pull the answers first: those not pulled are not part of it.
         """
-        return seal(self.state())
+        return seal({**self.state(), _COMPILED: b85encode(pack_plan(self.plan)).decode()})
 
     def state(self) -> dict[str, Any]:
-        """The same without a checksum, for who has one for what he stores."""
+        """The same without a checksum and without the plan, for who has one for what he stores, and has the plan."""
         return {
             **self._kind(),
+            "version": STATE.version,
+            "writer": written_by(),
             "intake": self._intake.snapshot(),
             "network": self._network.snapshot(),
             "outlet": self._outlet.snapshot(),
@@ -323,17 +338,33 @@ class Reasoner:
         }
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Continue where a snapshot of the same plan was taken.
+        """Continue where a snapshot of the same program was taken, also by an older version of tidelog.
 
-        SnapshotError if it was another plan, mode or version, or if the snapshot is damaged: the session is then as before.
+        Where that has made another plan of the program, the session goes on with the plan of the snapshot: nothing is lost.
+        SnapshotError if it was another program or mode, or a newer version, or if the snapshot is damaged: the session is
+        then as before.
         """
-        self.load(unseal(data))
+        content = unseal(data)
+        packed = content.pop(_COMPILED, None)
+        self.load(content, None if content.get("plan") == plan_digest(self.plan) else self._carried(packed))
 
-    def load(self, state: dict[str, Any]) -> None:
-        """Continue where a `state` of the same plan was taken; raises what `restore` does."""
-        twin = Reasoner(self.plan, self.settings)
+    def _carried(self, packed: object) -> Plan | None:
+        """The plan that a snapshot has, if this session can go on with it."""
+        if not isinstance(packed, str):
+            return None
+        try:
+            stored = unpack_plan(b85decode(packed), "the snapshot", self.plan)
+        except (SpecError, ValueError) as error:
+            raise SnapshotError(str(error)) from error
+        return replace(stored, program=self.plan.program) if can_stand_in(stored, self.plan) else None
+
+    def load(self, state: dict[str, Any], plan: Plan | None = None) -> None:
+        """Continue where a `state` of the same plan was taken, or with this other plan of the same program, from its state;
+        raises what `restore` does."""
+        twin = Reasoner(plan or self.plan, self.settings)
         twin.begin_at(self._intake.given_start)
         twin.go_on_from(state)
+        self.plan = twin.plan
         if twin._memory is not None:
             twin._memory.begin_anew(twin.frontier, twin._intake.accepted)
         self._intake, self._told = twin._intake, 0
@@ -352,8 +383,12 @@ class Reasoner:
 
     def go_on_from(self, state: dict[str, Any]) -> None:
         """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
+        try:
+            state = brought_up(STATE, state, state.get("version"), "the snapshot", str(state.get("writer", "")))
+        except SpecError as error:
+            raise SnapshotError(str(error)) from error
         if any(state.get(name) != value for name, value in self._kind().items()):
-            other = "another program, mode or version, with other sources, or with other prospects"
+            other = "another program or mode, with other sources, or with other prospects"
             raise SnapshotError(f"the snapshot was taken from {other}")
         with taking():
             self._load(state)
@@ -361,8 +396,7 @@ class Reasoner:
     def _kind(self) -> dict[str, Any]:
         """What a session has to share with the one that a snapshot was taken from."""
         return {
-            "version": _SNAPSHOT_VERSION,
-            "plan": plan_hash(self.plan),
+            "plan": plan_digest(self.plan),
             "emit": self.settings.emit,
             "prospects": self.settings.prospects,
             "sources": list(self.settings.sources),

@@ -231,7 +231,7 @@ async def test_an_outbox_leaves_out_what_it_cannot_hold(tmp_path: Path) -> None:
         assert [row.seq for row in found] == [1, 2, 3, 4, 5, 6]
         return [row.arguments for row in found]
 
-    with Outbox(path, PLAN, "program", node="here") as outbox:
+    with Outbox(path, PLAN, node="here") as outbox:
         sink = OutboxSink(outbox)
         sink.resume("run1", 0, None)
         await check_poison(sink, ODD, rows, "cannot be encoded")

@@ -104,7 +104,7 @@ def test_the_folder_of_a_state_is_for_its_owner_alone(tmp_path: Path) -> None:
     """What was read and told is in it; an outbox is read by others."""
     with StateDirectory(str(tmp_path / "state")):
         assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
-    with Outbox(str(tmp_path / "box"), PLAN, "program"):
+    with Outbox(str(tmp_path / "box"), PLAN):
         assert stat.S_IMODE((tmp_path / "box").stat().st_mode) & 0o055 == 0o055
 
 
@@ -114,7 +114,7 @@ def test_the_log_is_written_into_the_file_when_it_is_opened(tmp_path: Path, what
     folder = tmp_path / what
 
     def opened() -> StateDirectory | Outbox:
-        return StateDirectory(str(folder)) if what == "state" else Outbox(str(folder), PLAN, "program")
+        return StateDirectory(str(folder)) if what == "state" else Outbox(str(folder), PLAN)
 
     log = folder / f"{what}.sqlite-wal"
     with opened() as first:

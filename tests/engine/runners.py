@@ -38,6 +38,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._head: bytes | None = None
+        self._plan = b""
         self._parts: dict[str, bytes] = {}
         self._journal: list[Input] = []
         self._answers: list[Told] = []
@@ -45,8 +46,12 @@ class MemoryStore:
     def head(self) -> bytes | None:
         return self._head
 
+    def plan(self) -> bytes:
+        return self._plan
+
     def commit(self, changes: Changes) -> Kept:
         self._head = changes.head
+        self._plan = self._plan if changes.plan is None else changes.plan
         self._journal += changes.journal
         self._answers += changes.answers
         for name, data in (changes.parts or {}).items():

@@ -17,7 +17,6 @@ from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.engine import Engine
-from tidelog.runtime.journal.manifest import fingerprint
 from tidelog.runtime.ports.interfaces import Source
 
 PROGRAM = """
@@ -60,7 +59,7 @@ def opened(
 ) -> Iterator[tuple[Outbox, StateDirectory]]:
     """The outbox and the state of a directory."""
     with (
-        Outbox(str(folder), plan, fingerprint(plan), holds_changes=holds_changes, **options) as outbox,
+        Outbox(str(folder), plan, holds_changes=holds_changes, **options) as outbox,
         StateDirectory(str(folder)) as state,
     ):
         yield outbox, state

@@ -33,7 +33,7 @@ def cut(file: OutboxFile, at: int) -> None:
 
 def commit(folder: str, at: int) -> None:
     """Forty more facts, and a checkpoint that says how many there are."""
-    outbox = Outbox(folder, PLAN, "f")
+    outbox = Outbox(folder, PLAN)
     cut(outbox._file, at)
     outbox.append([("alarm", (i,), i, i) for i in range(40)], 0)
     outbox.commit(b"%d" % (outbox._next + 39))
@@ -56,12 +56,12 @@ def begin(folder: str, at: int) -> None:
         connect(self, *arguments, **options)
 
     OutboxFile.__init__ = watched
-    Outbox(folder, PLAN, "f", node="n")
+    Outbox(folder, PLAN, node="n")
 
 
 def standing(folder: str) -> list[object]:
     """What the outbox holds: the numbers of its facts, what `meta` says of them, and the checkpoint."""
-    with Outbox(folder, PLAN, "f") as outbox, OutboxReader(folder) as reader:
+    with Outbox(folder, PLAN) as outbox, OutboxReader(folder) as reader:
         checkpoint = outbox.checkpoint()
         numbers = [row.seq for row in reader.read(reader.first() - 1)]
         return [numbers, reader.first(), reader.last(), checkpoint.decode() if checkpoint else "0", outbox.has_room()]

@@ -49,7 +49,7 @@ def box(tmp_path: Path) -> str:
 
 def fill(folder: str, begin: int, end: int) -> None:
     """Put facts of these times into an outbox."""
-    with Outbox(folder, tidelog.compile(PROGRAM), "f", node="edge") as outbox:
+    with Outbox(folder, tidelog.compile(PROGRAM), node="edge") as outbox:
         outbox.append([alarm(time, f"sensor-{time}") for time in range(begin, end)], 5)
         outbox.commit(b"")
 

@@ -77,7 +77,7 @@ def fill(tmp_path: Path) -> Fill:
         path = os.fspath(tmp_path / f"outbox-{node}")
         clock = iter(range(1_700_000_000_000_000, 1_800_000_000_000_000, 1_000_000)).__next__
         plan = tidelog.compile(program)
-        with Outbox(path, plan, "1", node=node, clock=clock, holds_changes=holds_changes) as outbox:
+        with Outbox(path, plan, node=node, clock=clock, holds_changes=holds_changes) as outbox:
             outbox.append(records, frontier)
             outbox.commit(b"")
         return path

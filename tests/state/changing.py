@@ -28,6 +28,7 @@ class Memory:
 
     name: str = "memory"
     stored: bytes | None = None
+    packed: bytes = b""
     blocks: list[Input] = field(default_factory=list)
     held: dict[str, bytes] = field(default_factory=dict)
     answered: list[Told] = field(default_factory=list)
@@ -36,10 +37,14 @@ class Memory:
     def head(self) -> bytes | None:
         return self.stored
 
+    def plan(self) -> bytes:
+        return self.packed
+
     def commit(self, changes: Changes) -> Kept:
         if self.crash == "before":
             raise CrashError
         self.stored = changes.head
+        self.packed = self.packed if changes.plan is None else changes.plan
         self.blocks += changes.journal
         self.answered += changes.answers
         for name, data in (changes.parts or {}).items():

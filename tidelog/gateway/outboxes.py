@@ -11,7 +11,6 @@ from tidelog.connectors.outbox.spec import OutboxSpec, parse_outbox
 from tidelog.gateway.file.settings import GatewaySettings, SpecSinkSettings
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.journal.manifest import fingerprint
 
 
 def read_outbox(sink: SpecSinkSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> OutboxSpec:
@@ -33,7 +32,7 @@ def open_outboxes(specs: Mapping[str, OutboxSpec], plan: Plan, *, holds_changes:
     opened: dict[str, Outbox] = {}
     try:
         for name, spec in specs.items():
-            opened[name] = spec.open(plan, fingerprint(plan), holds_changes=holds_changes)
+            opened[name] = spec.open(plan, holds_changes=holds_changes)
     except BaseException:
         close_outboxes(opened)
         raise

@@ -10,7 +10,8 @@ from typing import Literal
 from tidelog.connectors.store.state_store import PRIVATE, StateDirectory
 from tidelog.connectors.store.syncing import make_folder
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.journal.manifest import fingerprint, unpack_head
+from tidelog.plans.plan.stored import is_same_program, plan_digest, unpack_plan
+from tidelog.runtime.journal.manifest import Head, unpack_head
 
 logger = logging.getLogger("tidelog")
 
@@ -23,7 +24,7 @@ def open_state(path: str, plan: Plan, *, when_changed: Literal["refuse", "drop",
     """
     store = StateDirectory(path)
     stored = store.head()
-    if when_changed != "set-aside" or stored is None or unpack_head(stored, path).fingerprint == fingerprint(plan):
+    if when_changed != "set-aside" or stored is None or not _has_changed(store, unpack_head(stored, path), plan):
         return store
     store.close()
     aside = f"{path}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
@@ -31,3 +32,8 @@ def open_state(path: str, plan: Plan, *, when_changed: Literal["refuse", "drop",
     make_folder(path, PRIVATE)
     logger.warning("the program has changed: its state is set aside in `%s`, and a new one begins", aside)
     return StateDirectory(path)
+
+
+def _has_changed(store: StateDirectory, head: Head, plan: Plan) -> bool:
+    """Whether another program has stored a state; another version of tidelog may have made another plan of the same one."""
+    return head.plan != plan_digest(plan) and not is_same_program(unpack_plan(store.plan(), store.name, plan), plan)

@@ -17,6 +17,7 @@ import os
 import re
 import uuid
 from types import TracebackType
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -24,9 +25,9 @@ import msgspec
 from tidelog.connectors.files.folders import escape_value, folder_of
 from tidelog.connectors.spark.places import is_remote
 from tidelog.connectors.spark.tables.stores import Store, is_part, open_store
+from tidelog.plans.data.forms import TABLES, brought_up, check_form, written_by
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
-FORMAT = 2
 KEPT = 20
 """How many versions are kept, for those who still read an older one."""
 
@@ -69,7 +70,8 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """A version: what it is made of, who made it, and the last batch, of the stream with this checkpoint, that is in it."""
+    """A version: what it is made of, who made it, by which version of tidelog, and the last batch, of the stream with this
+    checkpoint, that is in it."""
 
     version: int = 0
     writer: str = ""
@@ -79,7 +81,8 @@ class Manifest(msgspec.Struct, frozen=True):
     nodes: dict[str, NodeTime] = {}
     tables: dict[str, TableFields] = {}
     segments: tuple[Segment, ...] = ()
-    format: int = FORMAT
+    format: int = TABLES.version
+    by: str = msgspec.field(default_factory=written_by)
 
 
 def table_files(tables: str) -> dict[str, list[str]]:
@@ -141,7 +144,7 @@ class Tables:
         self.manifest = Manifest()
         try:
             if self.store.names(".versions"):
-                raise SpecError(f"the tables in `{self.store.place}` have format 1, and this version reads {FORMAT}")
+                check_form(TABLES, 1, f"what is in `{self.store.place}`")
             versions = _versions(self.store)
             if versions:
                 self.manifest = _read(self.store, versions[-1])
@@ -217,12 +220,12 @@ def _versions(store: Store) -> list[int]:
 
 
 def _read(store: Store, version: int) -> Manifest:
-    """One version; FileNotFoundError where it is gone, ConnectorError where it is damaged."""
+    """One version; FileNotFoundError where it is gone, ConnectorError where it is damaged, SpecError for one that a newer
+    version of tidelog has made."""
     data = store.get(_name(version))
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
+        found = msgspec.json.decode(data, type=dict[str, Any])
+        found = brought_up(TABLES, found, found.get("format"), f"what is in `{store.place}`", str(found.get("by", "")))
+        return msgspec.convert(found, Manifest)
     except msgspec.MsgspecError as error:
         raise ConnectorError(f"version {version} of the tables in `{store.place}` is damaged: {error}") from error
-    if manifest.format != FORMAT:
-        raise SpecError(f"the tables in `{store.place}` have format {manifest.format}, and this version reads {FORMAT}")
-    return manifest

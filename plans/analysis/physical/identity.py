@@ -2,7 +2,8 @@
 
 Two steps with one hash compute the same from the same inputs. A hash covers the operator, and the hashes of what feeds it,
 down to the stream's predicates and the program's own facts. Names of variables, derived predicates, comments, the order of
-rules and what else the program has do not take part. A recursive component is hashed as one.
+rules and what else the program has do not take part, nor do the events that a calendar's file has: like what a stream
+brings, they may change. A recursive component is hashed as one.
 
 A step has two hashes. Its **meaning** says what it computes. Its **form** says also how its state is laid out, for which the
 plan looks at who reads a step: notices, sleep, `#`-facts in loops. A state can be taken over where forms agree; but a
@@ -11,15 +12,17 @@ union that tells less in advance, or again, than it did has to be filled anew (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
+from tidelog.plans.calendars.calendar import Calendar
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.plan import (
     AntiJoinShape,
+    CalendarShape,
     Feed,
     LatchShape,
     PairShape,
@@ -48,16 +51,27 @@ class Identity:
     fed_by: Mapping[str, tuple[str, ...]]
 
 
-def identify(plan: Plan, prospects: bool = True, unknown: Collection[str] = ()) -> Identity:
-    """The identity of each step of a plan; `prospects` as in `Session`.
-
-    The facts of the predicates that are `unknown` are like no others.
-    """
-    facts = _facts_of(plan, unknown)
+def identify(plan: Plan, prospects: bool = True) -> Identity:
+    """The identity of each step of a plan; `prospects` as in `Session`."""
+    facts = _facts_of(plan)
     meaning, _ = _Hashes(plan, facts, lambda step: _meaning(step.shape, plan)).find()
     detail = _form_of(plan, plan.prospects if prospects else Prospects(), meaning)
     form, fed_by = _Hashes(plan, facts, detail).find()
     return Identity(meaning, form, fed_by)
+
+
+class Meanings:
+    """The meanings of the steps of several plans, which may have parts in common: of these each is looked at once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+        self._plans: list[Plan] = []  # as long as they are there, their parts' `id`s stand for them
+
+    def of(self, plan: Plan) -> Mapping[str, str]:
+        """The meaning of each step of a plan by its id, as `identify` tells it."""
+        self._plans.append(plan)
+        found, _ = _Hashes(plan, _facts_of(plan), lambda step: _meaning(step.shape, plan), self._texts).find()
+        return found
 
 
 def bridges_less(now: Step, before: Step) -> bool:
@@ -87,8 +101,16 @@ def port_map(before: Sequence[str], now: Sequence[str]) -> list[int]:
 class _Hashes:
     """Hashes all steps of a plan in their order: each comes behind what feeds it, but for components."""
 
-    def __init__(self, plan: Plan, facts: Mapping[str, str], detail: Detail) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        facts: Mapping[str, str],
+        detail: Detail,
+        texts: dict[int, str] | None = None,
+    ) -> None:
         self._plan, self._facts, self._detail = plan, facts, detail
+        self._texts = texts
+        """The details of shapes, by their `id`, as text; None where a detail tells more than the shape."""
         self._found: dict[str, str] = {}
         self._fed_by: dict[str, tuple[str, ...]] = {}
         self._steps = {step.id: step for step in plan.steps}
@@ -107,8 +129,15 @@ class _Hashes:
 
     def _hash(self, step: Step, feeds: Iterable[str]) -> str:
         ordered = sorted(feeds) if isinstance(step.shape, UnionShape) else list(feeds)
-        detail = self._detail(step)
-        return ordered[0] if detail is None else _digest((detail, ordered))
+        text = None if self._texts is None else self._texts.get(id(step.shape))
+        if text is None:
+            detail = self._detail(step)
+            if detail is None:
+                return ordered[0]
+            text = repr(detail)
+            if self._texts is not None:
+                self._texts[id(step.shape)] = text
+        return _digest_of(f"({text}, {ordered!r})")
 
     def _feed(self, feed: Feed) -> str:
         if feed.kind == "step":
@@ -141,12 +170,11 @@ class _Hashes:
         self._found |= {name: _digest((whole, colour)) for name, colour in colours.items()}
 
 
-def _facts_of(plan: Plan, unknown: Collection[str]) -> dict[str, str]:
+def _facts_of(plan: Plan) -> dict[str, str]:
     by_predicate: dict[str, list[str]] = {}
     for predicate, row, lo, hi in plan.facts:
         by_predicate.setdefault(predicate, []).append(repr((row, lo, hi)))
-    found = {name: _digest(sorted(rows)) for name, rows in by_predicate.items()}
-    return found | dict.fromkeys(unknown, "unknown")
+    return {name: _digest(sorted(rows)) for name, rows in by_predicate.items()}
 
 
 def _form_of(plan: Plan, prospects: Prospects, meaning: Mapping[str, str]) -> Detail:
@@ -192,6 +220,8 @@ def _shape(shape: Shape, plan: Plan) -> object:
     numbers: dict[str, int] = {}
     if isinstance(shape, UnionShape):
         return "union"
+    if isinstance(shape, CalendarShape) and shape.calendar.calendar.file:
+        return "calendar", _plain(shape.calendar, numbers)
     if isinstance(shape, PairShape):
         left, right = (tuple(numbers.setdefault(name, len(numbers)) for name in side) for side in (shape.left, shape.right))
         return "pair", shape.operator, _plain(shape.metric, numbers), left, right
@@ -211,6 +241,8 @@ def _plain(value: object, numbers: dict[str, int]) -> object:
         return "constant", value.value
     if isinstance(value, Fraction):
         return str(value)
+    if isinstance(value, Calendar) and value.file:
+        return value.file, value.is_named, _plain(value.excepted, numbers)
     if is_dataclass(value):
         parts = [_plain(getattr(value, item.name), numbers) for item in fields(value) if item.compare]
         return type(value).__name__, parts
@@ -220,4 +252,8 @@ def _plain(value: object, numbers: dict[str, int]) -> object:
 
 
 def _digest(value: Any) -> str:
-    return sha256(repr(value).encode()).hexdigest()[:32]
+    return _digest_of(repr(value))
+
+
+def _digest_of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]

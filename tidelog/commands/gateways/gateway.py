@@ -9,6 +9,7 @@ import anyio
 
 from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics, unreadable, write_out
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from tidelog.plans.diagnostics.systems import need_posix
 
 _EXTRA = ("paho", "jmespath", "hypercorn", "starlette", "httpx", "prometheus_client")
 _NEEDED = "the gateway needs more than tidelog itself: install `tidelog[gateway]`"
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
         if options.tap is not None:
             anyio.run(listen_in, tap_path(settings, file), options.tap, write_out, backend="trio")
             return DONE
+        need_posix("cannot run a gateway (`--check` and `--try` can be had)")
         if options.healthy:
             reason = why_unhealthy(settings, file)
             write_out("healthy\n" if reason is None else f"not healthy: {reason}\n")

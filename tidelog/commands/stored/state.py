@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from tidelog.commands.outcome import BAD, DONE, count
-from tidelog.commands.stored.replay import plan_of, write
+from tidelog.commands.stored.replay import write
 from tidelog.connectors.store.state_store import FILE, StateDirectory
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.plans.diagnostics.visible import visible
+from tidelog.plans.plan.stored import unpack_plan
 from tidelog.runtime.durable.replaying import head_of
 from tidelog.runtime.intake.watermarks import plain_name
 from tidelog.runtime.journal.manifest import Head
@@ -65,7 +66,7 @@ def _show_snapshot(store: StateDirectory, head: Head) -> Iterator[str]:
         return
     parts = list(store.parts())
     yield f"snapshot: as of event {head.snapshot}, {sum(len(data) for _, data in parts):,} bytes"
-    plan = plan_of(head)
+    plan = unpack_plan(store.plan(), f"state `{store.name}`")
     session = Session(
         plan, emit=head.options["emit"], prospects=head.options["prospects"], sources=[s.name for s in head.sources]
     )

@@ -17,7 +17,6 @@ from tidelog.connectors import http as over_http  # loads what it needs once it 
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox, parse_outbox
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.journal.manifest import fingerprint
 from tidelog.runtime.running.runner import GRACE, Runner
 from tidelog.runtime.sessions.settings import Settings
 
@@ -65,7 +64,7 @@ def run_with_outbox(plan: Plan, options: argparse.Namespace, settings: Settings,
         options.state = spec.path
     if spec.every is not None and options.commit_every is None:
         options.commit_every = spec.every
-    with spec.open(plan, fingerprint(plan), holds_changes=options.emit == "changes") as outbox:
+    with spec.open(plan, holds_changes=options.emit == "changes") as outbox:
         make = Runner if server is None else partial(_ServedRunner, served=(spec.path, server, options.stats))
         return stream(plan, options, settings, make, [OutboxSink(outbox)])
 
