@@ -34,6 +34,16 @@ name = "screen"
 type = "spec"
 spec = "-"
 """
+RUN = (
+    "podman",
+    "run",
+    "--rm",
+    "--network=host",
+    "--cgroups=disabled",
+    "--ulimit=nofile=1024:1024",
+    "--ulimit=nproc=1024:1024",
+)
+"""What starts a container; control groups and a network of its own are not needed here."""
 STRICT = ("--read-only", "--read-only-tmpfs=false", "--cap-drop=all", "--security-opt=no-new-privileges")
 
 
@@ -42,18 +52,6 @@ def test_bases_are_pinned() -> None:
     assert re.search(r"^ARG BASE=docker\.io/library/python:3\.\d+-slim@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
     assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${BASE}", "${BASE}"]
     assert not re.search(r"curl|wget|apt-get", DOCKERFILE)
-
-
-def run_options(name: str, plant: Path) -> list[str | Path]:
-    """What a container is started with; control groups and a network of its own are not needed here."""
-    host: list[str | Path] = [
-        "--network=host",
-        "--cgroups=disabled",
-        "--ulimit=nofile=1024:1024",
-        "--ulimit=nproc=1024:1024",
-    ]
-    mounts = [f"--volume={plant}:/etc/tidelog:ro", "--volume=state:/var/lib/tidelog"]
-    return ["podman", "run", "--rm", f"--name={name}", *STRICT, *host, *mounts, f"localhost/tidelog:{VERSION}"]
 
 
 def post(port: int, fact: dict[str, Any]) -> None:
@@ -81,6 +79,7 @@ def test_the_image_runs_and_goes_on(tmp_path: Path) -> None:
         assert re.search(rf"^localhost/tidelog:{re.escape(VERSION)} +[\d.]+ MB$", told, re.MULTILINE)
         look_at(tool)
         run_twice(tool, plant, port, tmp_path / "told.txt")
+        run_app(tool, plant, port, tmp_path)
 
 
 def look_at(tool: Containers) -> None:
@@ -98,7 +97,8 @@ def run_twice(tool: Containers, plant: Path, port: int, told: Path) -> None:
     """Half of what makes an answer comes before a restart, half behind it."""
     facts = [{"opened": {"door": "north"}, "time": 1_700_000_000}, {"passed": {"door": "north"}, "time": 1_700_000_060}]
     for number, fact in enumerate(facts):
-        command = tool.command(*run_options(f"plant{number}", plant))
+        mounts = [f"--volume={plant}:/etc/tidelog:ro", "--volume=state:/var/lib/tidelog"]
+        command = tool.command(*RUN, f"--name=plant{number}", *STRICT, *mounts, f"localhost/tidelog:{VERSION}")
         with told.open("wb") as out, child(command, stdout=out, stderr=subprocess.STDOUT, env=tool.environment) as process:
             eventually(lambda process=process: is_there(port), process=process)
             tool.run("podman", "healthcheck", "run", f"plant{number}")
@@ -114,3 +114,23 @@ def run_twice(tool: Containers, plant: Path, port: int, told: Path) -> None:
             tool.run("podman", "stop", "--time=60", f"plant{number}")  # it is killed behind that, and says 137
         assert process.returncode == 143, told.read_text()
         assert "used" not in told.read_text() or number
+
+
+def run_app(tool: Containers, plant: Path, port: int, folder: Path) -> None:
+    """The app for Home Assistant, built on the image, runs as the same user, and keeps its state in `/data`."""
+    official = "ghcr.io/tidelog/tidelog"
+    tool.run("buildah", "tag", f"localhost/tidelog:{VERSION}", f"{official}:{VERSION}")
+    options = ["--pull-never", "--format=docker", "--build-arg", f"BUILD_VERSION={VERSION}", "--build-arg=BUILD_ARCH=amd64"]
+    tool.run("buildah", "build", *options, "--tag=localhost/app", ROOT / "deploy" / "homeassistant")
+    data, told = folder / "data", folder / "app.txt"
+    data.mkdir()
+    (data / "options.json").write_text('{"file":"plant.toml"}')
+    (plant / "plant.toml").write_text(SETTINGS.format(port=port).replace("/var/lib/tidelog/plant", "${STATE}"))
+    command = tool.command(*RUN, "--name=app", f"--volume={data}:/data", f"--volume={plant}:/config", "localhost/app")
+    with told.open("wb") as out, child(command, stdout=out, stderr=subprocess.STDOUT, env=tool.environment) as process:
+        eventually(lambda: is_there(port), process=process)
+        tool.run("podman", "healthcheck", "run", "app")
+        assert tool.run("podman", "exec", "app", "stat", "-c", "%u %U", "/proc/1") == "10001 tidelog"
+        tool.run("podman", "stop", "--time=60", "app")
+    assert process.returncode == 143, told.read_text()
+    assert (data / "state/plant").is_dir() and (data / "state").stat().st_uid == 10001

@@ -53,11 +53,11 @@ def run(options: argparse.Namespace) -> int:
         if options.tap is not None:
             anyio.run(listen_in, tap_path(settings, file), options.tap, write_out, backend="trio")
             return DONE
+        need_posix("cannot run a gateway (`--check` and `--try` can be had)")
         if options.healthy:
             reason = why_unhealthy(settings, file)
             write_out("healthy\n" if reason is None else f"not healthy: {reason}\n")
             return DONE if reason is None else BAD
-        need_posix("cannot run a gateway (`--check` and `--try` can be had)")
         return running.run(settings, file)
     except ProgramError as error:
         show_diagnostics(error.diagnostics, error.name, error.text)
