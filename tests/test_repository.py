@@ -7,11 +7,15 @@ import importlib
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import tidelog
+from releasing.licences import PAGE, SHIPPED, is_copyleft, licence, needed
+from releasing.notes import fragments, released
+from releasing.pins import EXTRAS, PINS
 from tidelog.runtime import interfaces as public
 from tidelog.runtime.ports import interfaces
 
@@ -136,3 +140,39 @@ def test_docstring_examples_run(module: str) -> None:
     done = doctest.testmod(importlib.import_module(module))
     assert done.attempted > 0
     assert done.failed == 0
+
+
+def test_fragments_of_the_changelog_are_read() -> None:
+    """Each file in `changes/` is a list of what has changed, under a name with its kind; a release gathers all of them."""
+    new = fragments(ROOT / "changes")
+    text = released((ROOT / "CHANGELOG.md").read_text("utf-8"), "1000.0.0", new)
+    assert text.count("\n## [Unreleased]\n") == text.count("\n## [1000.0.0] - ") == 1
+    for points in new.values():
+        assert all(point in text for point in points)
+
+
+def test_the_core_is_without_copyleft() -> None:
+    """What is installed without an extra is under permissive licences, and each package says under which."""
+    core = needed()
+    assert {"anyio", "lark", "msgspec", "trio"} <= core.keys()
+    for name, package in core.items():
+        assert licence(package) != "not told", name
+        assert not is_copyleft(licence(package)), name
+
+
+def test_licences_and_pins_are_complete() -> None:
+    """The page of licences has what each extra that users install brings, and release builds pin all of it by hashes."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    developing = {"bench", "coverage", "demo", "docs", "lint", "test"}
+    assert project["optional-dependencies"].keys() - developing - {"http"} == set(SHIPPED)
+    page = PAGE.read_text("utf-8")
+    for extra in SHIPPED:
+        _, _, section = page.partition(f"\n## `{extra}`\n")
+        listed = set(re.findall(r"^\| \[([^]]+)\]", section.partition("\n## ")[0], re.MULTILINE))
+        assert needed(extra).keys() - needed().keys() <= listed, extra
+    blocks = re.split(r"\n(?=[a-z])", PINS.read_text("utf-8").partition("\n")[2])
+    pinned = {block.partition("==")[0] for block in blocks}
+    assert all("==" in block and "--hash=sha256:" in block for block in blocks)
+    wanted = [*project["dependencies"], *(item for extra in EXTRAS for item in project["optional-dependencies"][extra])]
+    names = {re.split(r"[<>=\[]", item)[0] for item in wanted} - {"tidelog"}
+    assert names <= pinned

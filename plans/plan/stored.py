@@ -5,8 +5,9 @@ is of use to the steps alone that it was taken from. So it is stored with its pl
 it once was.
 
 A dataclass becomes a map of its fields, behind its name; what is no plain data is marked (`_MARK`). Where something stands
-in the program's text is left out. A class or field that a later version calls otherwise is brought up to date by a step of
-`PLAN` in `plans/data/forms.py`; a field that it has not got yet has its default.
+in the program's text is left out, but for statements: it tells what an alarm stands for from what is written. A class or
+field that a later version calls otherwise is brought up to date by a step of `PLAN` in `plans/data/forms.py`; a new field
+has its default.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -28,17 +29,33 @@ from tidelog.plans.calendars.declared import calendars_of
 from tidelog.plans.data import facts, timeline
 from tidelog.plans.data.forms import PLAN, brought_up
 from tidelog.plans.data.once import once_per_object
-from tidelog.plans.diagnostics.errors import SnapshotError, Span
+from tidelog.plans.diagnostics import errors
+from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.language.printing import format_program
 from tidelog.plans.normal import program
 from tidelog.plans.plan import guards, plan, preconditions, questions
 from tidelog.plans.plan.plan import CalendarShape, Plan
 from tidelog.plans.tree import alarms, storms, syntax
 
-_MODULES = (syntax, alarms, storms, facts, timeline, calendar, ticks, program, guards, preconditions, questions, plan)
+_MODULES = (
+    errors,
+    syntax,
+    alarms,
+    storms,
+    facts,
+    timeline,
+    calendar,
+    ticks,
+    program,
+    guards,
+    preconditions,
+    questions,
+    plan,
+)
 """Where the classes of a plan's parts are. No other class is ever made of stored data."""
 _MARK = "is"
 """The key that tells of which class a map is; `map`, `set`, `number` are those of Python."""
+_PLACE = "span"
 _MOST_BITS = 63
 _LEVEL = 6
 _MOST_BYTES = 1 << 30
@@ -111,7 +128,7 @@ def _settled(data: Any) -> Any:
         data = {**data, "events": [], "longest_event": 0}
     elif data[_MARK] == CalendarShape.__name__ and data["calendar"]["calendar"]["file"]:
         data = {**data, "ahead": 0, "behind": 0, "since": 0}
-    return {name: _settled(item) for name, item in data.items()}
+    return {name: _settled(item) for name, item in data.items() if name != _PLACE}
 
 
 def is_same_program(one: Plan, other: Plan) -> bool:
@@ -191,9 +208,10 @@ def _classes() -> Mapping[str, type]:
 
 @cache
 def _stored_fields(name: str) -> tuple[str, ...]:
-    """The fields that make an object of a class what it is, but for its place in the text."""
+    """The fields that make an object of a class what it is; of statements, also where they stand in the text."""
     kind: Any = _classes()[name]
     if not is_dataclass(kind):
         named: tuple[str, ...] = kind._fields
         return named
-    return tuple(item.name for item in fields(kind) if item.init and item.type not in (Span, "Span"))
+    has_place = kind in get_args(syntax.Statement)
+    return tuple(item.name for item in fields(kind) if item.init and (has_place or item.name != _PLACE))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import random
+import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from state.samples import ROOT as STORED
+from state.versions import another, later
 
 from tidelog.connectors.spark.arguments import PLAIN
 from tidelog.connectors.spark.tables import segments as segments_module
+from tidelog.connectors.spark.tables import tables as tables_module
 from tidelog.connectors.spark.tables.intervals import Run, coalesce
 from tidelog.connectors.spark.tables.segments import Partition
 from tidelog.connectors.spark.tables.stores import LocalStore
@@ -248,3 +253,30 @@ def test_damaged_tables_are_told(tmp_path: Path) -> None:
     manifest.write_text("{")
     with pytest.raises(ConnectorError, match=r"version 1 of the tables .* is damaged"):
         write(tmp_path, 1, BATCHES[1])
+
+
+@pytest.mark.parametrize("archive", sorted(STORED.glob("*/tables.zip")), ids=lambda path: path.parent.name)
+def test_tables_of_earlier_versions_go_on(archive: Path, tmp_path: Path) -> None:
+    """They are read as they were, and written on; what a newer version of tidelog has written is refused by name."""
+    with zipfile.ZipFile(archive) as stored:
+        stored.extractall(tmp_path)
+    before = [("n1", '"k"', "0", "3", 1), ("n1", '"k"', "7", "9", 2), ("n1", '"other"', "4", "5", 3)]
+    assert read(tmp_path, "hot") == before
+    write(tmp_path, 2, {("hot", "n1"): [run(11, 12, 4)]})
+    assert read(tmp_path, "hot") == sorted([*before, ("n1", '"k"', "11", "12", 4)])
+    assert read(tmp_path, "cold") == [("n2", '"k"', "5", "6", 1)]
+    with another():
+        write(tmp_path, 3, {("cold", "n2"): [run(8, 9, 2)]})
+    with pytest.raises(
+        SpecError, match=rf"was stored by tidelog {later()} in format 2, and this is tidelog .*, which is older"
+    ):
+        write(tmp_path, 4, {("cold", "n2"): [run(10, 11, 3)]})
+
+
+def test_manifests_of_an_older_form_are_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version reads them by its steps."""
+    write(tmp_path, 0, {("hot", "n1"): [run(0, 3, 1)]})
+    form = tables_module.TABLES
+    steps = {form.version: lambda data: {**data, "format": form.version + 1, "batch": data["batch"] + 41}}
+    monkeypatch.setattr(tables_module, "TABLES", replace(form, version=form.version + 1, steps=steps))
+    assert newest(LocalStore(os.fspath(tmp_path))).batch == 41
