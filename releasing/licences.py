@@ -26,9 +26,9 @@ _HEAD = """# Licences
 tidelog is under the Apache License 2.0. These are the packages that it installs, with what each says of its licence. What an
 extra installs beside the core stands under its name; an extra that holds others has what they have, too.
 
-This page is made by `python -m releasing.licences`, from the packages that are installed where it runs. Some are installed on
-some systems alone, and are missing where they are not needed. `deploy/constraints.txt` in the repository says which versions
-release builds have.
+This page is made by `python -m releasing.licences`, from the packages that are installed where it runs. Some are installed
+on some systems alone, and are missing where they are not needed. `deploy/constraints.txt` in the repository says which
+versions release builds have.
 """
 
 

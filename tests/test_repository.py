@@ -163,7 +163,7 @@ def test_the_core_is_without_copyleft() -> None:
 def test_licences_and_pins_are_complete() -> None:
     """The page of licences has what each extra that users install brings, and release builds pin all of it by hashes."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    developing = {"bench", "coverage", "demo", "docs", "lint", "test"}
+    developing = {"bench", "coverage", "demo", "docs", "lint", "package", "test"}
     assert project["optional-dependencies"].keys() - developing - {"http"} == set(SHIPPED)
     page = PAGE.read_text("utf-8")
     for extra in SHIPPED:
