@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs java mosquitto chromium package test-compiled playground extension pictures test test-all test-spark \
-    coverage format lint bench clean
+.PHONY: demo help docs docs-version java mosquitto chromium packaging package test-compiled playground extension pictures film \
+    test test-all test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -28,7 +28,7 @@ test: chosen = -m 'not long'
 test-all test-spark: chosen = $(if $(REST),-m 'long or hypothesis')
 test: workers = 2
 test-all: workers = 3
-test-all: playground chromium
+test-all: playground chromium packaging
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(if $(NO_SPARK),true,$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1) & spark=$$!; \
@@ -59,6 +59,9 @@ lint: $(VENV)/lint.stamp ## check style, types and imports
 # LARS=1: the benchmarks of the papers on LARS, with plots; BATCH=1: those of batch reasoning (FULL=1: a million facts, too);
 # COLUMNS=1: whole files in columns (FULL=1: 100 million rows, too); SPARK=1: a program on Spark, which needs Java.
 # BUILDS=1: the pure build beside the compiled one.
+bench-report: $(VENV)/bench.stamp ## measure beside other tools, and write docs/background/benchmarks.md
+	$(BIN)/python -m benchmarks.report
+
 bench: $(VENV)/$(if $(LARS)$(BATCH)$(COLUMNS),bench,test).stamp ## measure; LARS=1, BATCH=1, COLUMNS=1, SPARK=1, BUILDS=1: other benchmarks
 	$(if $(BUILDS),@$(MAKE) --no-print-directory test-compiled WHEEL=1)
 	$(BIN)/python -m benchmarks $(if $(LARS),--lars) $(if $(BATCH),--batch) $(if $(COLUMNS),--columns) \
@@ -69,11 +72,23 @@ pictures: $(VENV)/demo.stamp ## draw the pictures of the documents
 	@$(BIN)/python -m pages sources
 	@xargs -L 1 $(BIN)/tidelog < docs/pictures/commands
 
+# The film of the gateway's page at the head of README and of the site: a run of examples/coldstore, which takes two minutes.
+film: $(VENV)/test.stamp ## film the gateway's page, for README and the site
+	@$(BIN)/python -m pages film
+
 # The documents as a site in build/site, with the playground. A link that leads nowhere is an error. Needs npm, for Pyodide.
 docs: $(VENV)/docs.stamp pictures ## build the site with the playground, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build
 	@$(MAKE) --no-print-directory playground
 	@echo "the site is in build/site: python -m http.server -d build/site"
+
+# The site as one of several versions, in the branch gh-pages of this clone: docs/internals/site.md. Nothing is pushed.
+docs-version: $(VENV)/docs.stamp pictures ## put the site of VERSION=0.1 into the branch gh-pages, beside the other versions
+	@test -n "$(VERSION)" || { echo "say which one: make docs-version VERSION=0.1"; exit 1; }
+	@PYTHON=$(BIN)/python .ci/pyodide
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mike -q deploy --update-aliases $(VERSION) latest
+	@$(BIN)/mike set-default latest
+	@echo "the site is in the branch gh-pages: $(BIN)/mike serve shows it"
 
 # The playground alone, in build/site/playground.
 playground: $(VENV)/demo.stamp ## build the playground alone
@@ -81,12 +96,12 @@ playground: $(VENV)/demo.stamp ## build the playground alone
 	@$(BIN)/python -m pages playground
 
 # A wheel and a source distribution of what is committed, in build/package/dist, and the tests on them.
-package: $(VENV)/test.stamp $(VENV)/lint.stamp ## build wheel and source distribution, and test them
+package: $(VENV)/test.stamp $(VENV)/package.stamp ## build wheel and source distribution, and test them
 	@.ci/package
 
 # The wheel with compiled modules of what is committed, in build/compiled/dist, for this Python and this kind of machine; and
 # the tests that `make test` runs, on it. WHEEL=1: the wheel alone; ALL=1: the long tests, too.
-test-compiled: $(VENV)/test.stamp $(VENV)/lint.stamp ## build the compiled wheel, and test it
+test-compiled: $(VENV)/test.stamp $(VENV)/package.stamp ## build the compiled wheel, and test it
 	@$(if $(ALL),ALL=1) .ci/compiled $(if $(WHEEL),,tests)
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
@@ -109,6 +124,9 @@ mosquitto:
 
 chromium:
 	@.ci/chromium
+
+packaging:
+	@.ci/packaging
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --editable '.[$*]'

@@ -1,4 +1,4 @@
-"""What the site needs beside its documents: `python -m pages sources` and `python -m pages playground`."""
+"""What the site needs beside its documents: `python -m pages sources`, and `playground`, and `film` in its place."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ _MADE = {
 
 
 def main() -> None:
-    """Write what the commands of docs/pictures/commands read, or the playground's folder."""
+    """Write what the commands of docs/pictures/commands read, the playground's folder, or the film of the gateway's page."""
     parser = argparse.ArgumentParser(prog="python -m pages", description="Build parts of the site.")
-    parser.add_argument("part", choices=("sources", "playground"))
-    if parser.parse_args().part == "playground":
-        build_playground(BUILD / "npm" / "node_modules" / "pyodide", BUILD / "wheels", BUILD / "site" / "playground")
-    else:
-        write_sources(BUILD / "recipes")
+    parser.add_argument("part", choices=("sources", "playground", "film"))
+    match parser.parse_args().part:
+        case "playground":
+            build_playground(BUILD / "npm" / "node_modules" / "pyodide", BUILD / "wheels", BUILD / "site" / "playground")
+        case "film":
+            from pages.film.shooting import make_film  # noqa: PLC0415 - needs a browser, which the others do not
+
+            make_film(ROOT / "docs" / "pictures")
+        case _:
+            write_sources(BUILD / "recipes")
 
 
 def write_sources(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """The versions that release builds and images install, with their hashes: `python -m releasing.pins` renews them.
 
 It writes `deploy/constraints.txt`: for all systems and versions of Python that tidelog runs on, and for each extra that a
-gateway may need. `pip install --require-hashes -r deploy/constraints.txt`, then `pip install --no-deps tidelog`, installs
-just that. It needs `uv` (`pip install uv`), and asks the package index that is set up.
+gateway may need. `pip install --require-hashes -r deploy/constraints.txt` and `pip install --no-deps tidelog` install that.
+It needs `uv` (`pip install uv`), and asks the package index that is set up.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from benchmarks.columns.cases import CASES, LARGE, SWEPT, Case
 from tidelog.connectors.files.history_files import open_history
 from tidelog.connectors.spec import Spec, parse_spec
 from tidelog.operators.columns.pool import Pool
+from tidelog.plans.compiling.deriving import Values, plans_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import Plan
@@ -107,7 +108,7 @@ def sweep(rows_of: str, candidates: int) -> Callable[[], int]:
 
     def run() -> int:
         limits = np.linspace(LEAST, MOST, candidates + 1)
-        plans = [tidelog.compile(SWEPT, parameters={"LIMIT": float(limit)}) for limit in limits]
+        plans = plans_of(_swept, [{"LIMIT": float(limit)} for limit in limits])
         pool = Pool()
         testing = Backtesting(plans, pool)
         for stretch in _stretches(plans[0], rows_of, "temp", pool, rows=LONG_STRETCH if candidates > 1 else STRETCH):
@@ -116,6 +117,10 @@ def sweep(rows_of: str, candidates: int) -> Callable[[], int]:
         return sum(side.figures.count for each in found for side in [each.outputs["alarm"].new] if side is not None)
 
     return run
+
+
+def _swept(values: Values) -> Plan:
+    return tidelog.compile(SWEPT, parameters=values)
 
 
 def prepared(tool: str, case: Case, path: str) -> Callable[[], Any]:

@@ -60,11 +60,16 @@ def run(is_smoke: bool = False, is_full: bool = False) -> None:
             "not all of DuckDB and Polars are installed (`pip install 'tidelog[bench]'`): figures are left out",
             file=sys.stderr,
         )
-    with tempfile.TemporaryDirectory() as folder:
-        figures = list(_figures(sizes, Path(folder)))
+    figures = measure(sizes)
     print_table(figures)
     if not is_smoke:
         keep(figures)
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    """The figures for histories of these sizes."""
+    with tempfile.TemporaryDirectory() as folder:
+        return list(_figures(sizes, Path(folder)))
 
 
 def _figures(sizes: Sizes, folder: Path) -> Iterator[Figure]:

@@ -12,6 +12,7 @@ from tidelog.connectors.formats.endings import compression_of
 from tidelog.connectors.spec import Spec
 from tidelog.connectors.transport.compressed import CompressedFile
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.diagnostics.systems import BINARY
 
 
 def name_of(spec: Spec) -> str:
@@ -44,7 +45,7 @@ def opened(spec: Spec) -> Iterator[Pieces]:
             with closing(CompressedFile(spec.path, compression)) as file:
                 yield file
             return
-        descriptor = os.open(spec.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(spec.path, os.O_RDONLY | BINARY)
     except OSError as error:
         raise SpecError(f"cannot read `{spec.path}`: {os.strerror(error.errno or 0)}") from None
     try:

@@ -6,7 +6,6 @@ import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ from tidelog.connectors.http.requests.access import OPERATING
 from tidelog.connectors.http.settings import ROLES, UserSettings
 from tidelog.connectors.opcua.conditions import Condition, describe, make_condition, make_node_id, new_condition
 from tidelog.connectors.transport.addresses import parse_host_port
-from tidelog.plans.alarms.desk import OpenAlarm
+from tidelog.plans.alarms.desk import OpenAlarm, folded_as
 from tidelog.plans.data.actions import Action
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.tree.alarms import ActionName
@@ -96,7 +95,7 @@ class AlarmServer:
 
     async def show(self, alarms: Sequence[OpenAlarm]) -> None:
         """These alarms are open now: tell of each that has changed, and of each that is open no more."""
-        now = {alarm.id: replace(alarm, cause=None, folded=0) for alarm in alarms}  # conditions do not know of these
+        now = {alarm.id: folded_as(alarm, None, 0) for alarm in alarms}  # conditions do not know of these
         async with self._showing:
             for identity in self._shown.keys() - now.keys():
                 _, event = self._shown.pop(identity)

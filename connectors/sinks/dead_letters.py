@@ -10,6 +10,7 @@ import msgspec
 
 from tidelog.connectors.transport.descriptors import Descriptor
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.systems import BINARY
 from tidelog.plans.diagnostics.visible import visible
 from tidelog.runtime.ports.interfaces import Rejected
 
@@ -38,9 +39,9 @@ class DeadLetterWriter:
             try:
                 self._descriptor = Descriptor(fd, owned=False)
             except OSError:  # standard error is closed: nobody wants to know
-                self._descriptor = Descriptor(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+                self._descriptor = Descriptor(os.open(os.devnull, os.O_WRONLY))
         else:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else os.O_TRUNC)
+            flags = os.O_WRONLY | os.O_CREAT | BINARY | (os.O_APPEND if append else os.O_TRUNC)
             try:
                 self._descriptor = Descriptor(os.open(path, flags, 0o666))
             except OSError as error:

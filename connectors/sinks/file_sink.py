@@ -16,6 +16,7 @@ from tidelog.connectors.transport.descriptors import Descriptor
 from tidelog.connectors.transport.media import DescriptorMedium, Medium
 from tidelog.plans.data.saved import Natural, Saved, read_saved
 from tidelog.plans.diagnostics.errors import ConnectorError, SnapshotError
+from tidelog.plans.diagnostics.systems import AT_ONCE, BINARY
 from tidelog.runtime.ports.durability import Promise
 
 _CUT = 0
@@ -110,7 +111,7 @@ class FileSink(OutgoingSink):
             await anyio.sleep(READER_INTERVAL)
 
     def _opened(self) -> Medium:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | (self._beginning or os.O_APPEND)
+        flags = os.O_WRONLY | os.O_CREAT | AT_ONCE | BINARY | (self._beginning or os.O_APPEND)
         self._fd = os.open(self._path, flags, 0o666)
         medium = DescriptorMedium(Descriptor(self._fd), is_reopened=True)
         if self._beginning == _CUT and self._length is not None:

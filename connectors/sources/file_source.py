@@ -14,6 +14,7 @@ from tidelog.connectors.sources.rotated import trace
 from tidelog.connectors.transport.descriptors import Descriptor
 from tidelog.plans.data.saved import Natural, Saved, read_saved
 from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.diagnostics.systems import AT_ONCE, BINARY
 from tidelog.runtime.ports.interfaces import Batch
 
 logger = logging.getLogger("tidelog")
@@ -58,7 +59,7 @@ class FileSource:
     def _open(self) -> None:
         """Open the file that is to be read now, and go to where it stands."""
         # Without O_NONBLOCK the opening of a FIFO waits for its writer, and holds up everything.
-        fd = os.open(self._rest[0], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(self._rest[0], os.O_RDONLY | AT_ONCE | BINARY)
         self._descriptor = Descriptor(fd)
         self.size = self._descriptor.size
         if self._descriptor.is_regular:

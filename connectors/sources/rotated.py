@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.diagnostics.systems import AT_ONCE, BINARY
 
 _PIECE = 1 << 20
 """How many bytes are read at once of what was read before."""
@@ -62,7 +63,7 @@ def trace(path: str, inode: int | None, size: int, seen: str) -> Trace:
 def digest_of(path: str, size: int) -> hashlib._Hash:
     """The digest of a file's first bytes, or of all that there are."""
     digest = hashlib.sha256()
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | AT_ONCE | BINARY)
     try:
         while size and (piece := os.read(fd, min(size, _PIECE))):
             digest.update(piece)

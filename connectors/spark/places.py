@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.systems import need_posix
+
+with suppress(ImportError):  # on Windows, where `need_posix` refuses what needs it
+    import fcntl
 
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -53,6 +56,7 @@ def held_alone(folder: str, what: str) -> Iterator[None]:
 
     SpecError where it cannot be made, or another process has it.
     """
+    need_posix(f"cannot write {what} to `{folder}`")
     try:
         os.makedirs(folder, exist_ok=True)
         lock = os.open(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

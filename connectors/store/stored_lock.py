@@ -7,12 +7,16 @@ written in turn: where one was cut off in its middle, the other tells the commit
 
 from __future__ import annotations
 
-import fcntl
 import os
 import zlib
+from contextlib import suppress
 
 from tidelog.connectors.store.syncing import make_folder, sync_name
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.diagnostics.systems import need_posix
+
+with suppress(ImportError):  # on Windows, where `need_posix` refuses what needs it
+    import fcntl
 
 _NUMBER, _CHECKSUM = 8, 4
 _NOTE = _NUMBER + _CHECKSUM
@@ -25,6 +29,7 @@ class WriterLock:
     """
 
     def __init__(self, folder: str, what: str, mode: int = 0o777) -> None:
+        need_posix(f"cannot write the {what} `{folder}`")
         self._what, self._file = f"{what} `{folder}`", lock_of(what)
         self._path = os.path.join(folder, self._file)
         if os.path.exists(folder) and not os.path.isdir(folder):

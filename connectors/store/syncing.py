@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from tidelog.plans.diagnostics.systems import BINARY, is_windows
+
 Path = str | os.PathLike[str]
 
 
 def sync(path: Path) -> None:
     """What a file holds is there after a power failure, and of a folder the names in it. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if is_windows() and os.path.isdir(path):
+        return  # Windows lets nobody bring a folder to the disk; what has to be there after a power failure is refused
+    descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:
         os.fsync(descriptor)
     finally:

@@ -13,6 +13,7 @@ from anyio.abc import SocketAttribute, SocketListener, SocketStream, UNIXSocketS
 from tidelog.connectors.transport.tcp_listener import TcpListener
 from tidelog.connectors.transport.unix_paths import bind_path
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.systems import need_posix
 
 Stream = SocketStream | UNIXSocketStream
 
@@ -89,6 +90,7 @@ class UnixAddress:
         return f"unix://{self.path}"
 
     async def connect(self) -> UNIXSocketStream:
+        need_posix(f"cannot connect to `{self}`")
         return await anyio.connect_unix(self.path)
 
     async def listen(self) -> Listening:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 
 from tidelog.connectors.transport.terminals import for_terminal
 
@@ -22,7 +23,8 @@ class Descriptor:
     """One open descriptor. Pipes, terminals, sockets are waited for; regular files are read and written at once.
 
     The descriptor's flags are left alone, since a terminal or a pipe may be shared with other processes. Closing
-    closes it only if it is `owned`. A terminal is sent what `for_terminal` makes of the bytes.
+    closes it only if it is `owned`. A terminal is sent what `for_terminal` makes of the bytes. Where the system waits for
+    sockets alone (Windows), a thread waits.
     """
 
     def __init__(self, fd: int, *, owned: bool = True) -> None:
@@ -33,11 +35,16 @@ class Descriptor:
         self.size = mode.st_size if self.is_regular else None
         self._waits = not self.is_regular
         self.is_terminal = os.isatty(fd)
-        self._poll = select.poll()
-        self._poll.register(fd, select.POLLOUT)
+        self._poll = None
+        if hasattr(select, "poll"):
+            self._poll = select.poll()
+            self._poll.register(fd, select.POLLOUT)
+        self._in_thread = self._waits and self._poll is None
 
     async def read(self, limit: int = READ_SIZE) -> bytes:
         """What is there, up to `limit` bytes; waits for it, and returns nothing at the end. Raises OSError."""
+        if self._in_thread:
+            return await anyio.to_thread.run_sync(os.read, self.fd, limit, abandon_on_cancel=True)
         while True:
             await self._wait(anyio.wait_readable)
             try:
@@ -54,8 +61,10 @@ class Descriptor:
 
     async def write_some(self, data: memoryview) -> int:
         """Write some of it, waiting as long as the other side is not ready; returns how many bytes. Raises OSError."""
+        if self._in_thread:
+            return await anyio.to_thread.run_sync(os.write, self.fd, bytes(data[:WRITE_SIZE]), abandon_on_cancel=True)
         while True:
-            if self._waits and not self._poll.poll(0):
+            if self._waits and self._poll is not None and not self._poll.poll(0):
                 await self._wait(anyio.wait_writable)
             try:
                 return os.write(self.fd, data[:WRITE_SIZE] if self._waits else data)

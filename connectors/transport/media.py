@@ -6,12 +6,10 @@ A system takes bytes before anybody reads them. Where a sink breaks, what has be
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import socket
 import stat
 import struct
-import termios
 from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
@@ -22,6 +20,11 @@ import anyio.lowlevel
 
 from tidelog.connectors.transport.addresses import Stream
 from tidelog.connectors.transport.descriptors import READ_SIZE, Descriptor
+from tidelog.plans.diagnostics.systems import has_posix, need_posix
+
+with suppress(ImportError):  # on Windows, where sockets and pipes are refused that need them
+    import fcntl
+    import termios
 
 STILL_SECONDS = 10.0
 """For how long, at the end, nothing is taken until the other side is given up."""
@@ -90,7 +93,7 @@ class DescriptorMedium(Medium):
     def __init__(self, descriptor: Descriptor, *, is_reopened: bool) -> None:
         super().__init__()
         self._descriptor = descriptor
-        self._is_pipe = is_reopened and stat.S_ISFIFO(os.fstat(descriptor.fd).st_mode)
+        self._is_pipe = is_reopened and has_posix() and stat.S_ISFIFO(os.fstat(descriptor.fd).st_mode)
         self.goes_on = not self._is_pipe
         self.is_terminal = descriptor.is_terminal
 
@@ -111,6 +114,7 @@ class SocketMedium(Medium):
 
     def __init__(self, own: socket.socket) -> None:
         super().__init__()
+        need_posix("cannot write to a socket, of which it has to be known what was taken")
         own.setblocking(False)
         self.socket = own
         self.has_ended = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import socket
 import stat
@@ -13,6 +12,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import anyio
 
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.systems import need_posix
+
+with suppress(ImportError):  # on Windows, where `need_posix` refuses what needs it
+    import fcntl
 
 _LOCK_SECONDS, _LOCK_INTERVAL = 5.0, 0.01
 """How long another process may be about to listen in the same directory, and how often it is asked."""
@@ -42,6 +45,7 @@ async def bind_path(path: str) -> AsyncIterator[BoundPath]:
     OSError (EADDRINUSE) where somebody listens, SpecError where there is something that is no socket. Two processes that
     begin at once do so one after the other.
     """
+    need_posix(f"cannot listen at `unix://{path}`")
     bound = BoundPath(path)
     async with _directory_locked(os.path.dirname(path) or "."):
         _make_way(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 
@@ -16,8 +16,11 @@ except ImportError as error:
 
 __all__ = ["Array", "coded", "dense", "is_number", "np", "packs", "radix_order", "ranges", "ranks", "stable_order"]
 
-Array = np.ndarray[Any, np.dtype[Any]]
-"""A column: of float64 where it holds numbers, of int32 where it holds codes of a `Pool`; or times, keys, places (int64)."""
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""A column: of float64 where it holds numbers, of int32 where it holds codes of a `Pool`; or times, keys, places (int64).
+
+Said to be a type, so that modules are compiled where NumPy is missing, too.
+"""
 _SHORT, _MOST = (1 << 31) - 1, (1 << 63) - 1
 _FEWER = 4
 

@@ -25,6 +25,7 @@ class Batch:
     hi: Array
     is_tidy: bool = False
     _tidied: Batch | None = field(default=None, repr=False)
+    _bounds: tuple[int, int] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.lo)
@@ -40,6 +41,13 @@ class Batch:
         tidied = 0 if self._tidied is None else self._tidied.size
         times = self.lo.nbytes if self.hi is self.lo else self.lo.nbytes + self.hi.nbytes
         return times + tidied + sum(column.nbytes for column in self.columns)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The first begin and the last end of one that is not empty; each kernel asks for them, and each plan."""
+        if self._bounds is None:
+            self._bounds = int(self.lo.min()), int(self.hi.max())
+        return self._bounds
 
     def take(self, places: Array) -> Batch:
         """The rows at these places, or those for which an array says so."""
@@ -71,7 +79,10 @@ class Batch:
             return self
         if first > last:
             return empty(self.width)
-        begins_before, ends_behind = self.lo.min() < first, self.hi.max() > last
+        earliest, latest = self.bounds
+        if earliest > last or latest < first:
+            return empty(self.width)
+        begins_before, ends_behind = earliest < first, latest > last
         there: Array | None = None
         if ends_behind and self.lo.max() > last:
             there = self.lo <= last

@@ -29,7 +29,7 @@ def keys_of(tables: Sequence[Sequence[Array]], lengths: Sequence[int], pool: Poo
         keys, size = keys * count + numbers, size * count
     if size > max(4 * len(keys), 1 << 16):
         keys, size = dense(keys)
-    return np.split(keys, np.cumsum(lengths)[:-1]), size
+    return [keys] if len(lengths) == 1 else np.split(keys, np.cumsum(lengths)[:-1]), size
 
 
 def _numbered(column: Array) -> tuple[Array, int]:

@@ -48,7 +48,8 @@ class ColumnErode(Windowed):
                 return empty(self.width)
             start = int(held[1].lo[0])
             lo = np.where(runs.lo <= start, start, lo)
-        return Batch(runs.columns, lo, hi).take((lo <= hi) & (lo < POS))
+        is_tidy = not self._is_clipped  # what has lasted since before the start is told from there on, as more than one run
+        return Batch(runs.columns, lo, hi, is_tidy).take((lo <= hi) & (lo < POS))
 
     def _eroded(self, lo: Array, hi: Array) -> tuple[Array, Array]:
         """ϱ₁ ⊕ ϱ, empty where the begin lies behind the end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from tidelog.operators.standing.meeting import Meeting
@@ -31,7 +31,8 @@ class StandingAntiJoin(Meeting):
         super().__init__(2, slowest)
         self._key = key
         self._match = match
-        self._positive: dict[Row, dict[Row, None]] = {}
+        self._positive: dict[Row, Row | dict[Row, None]] = {}
+        """The rows of M that hold now, by key: most often there is one."""
 
     def narrow(self, port: int, fact: Fact) -> Row | None:
         return fact[0] if port == POSITIVE else self._match(fact[0])
@@ -72,11 +73,17 @@ class StandingAntiJoin(Meeting):
         port, row = place
         self.enter(place)
         if port == NEGATIVE:
-            for other in self._positive.get(row, ()):
+            for other in self._under(row):
                 self.lose(other, held)
             return
         key = self._key(row)
-        self._positive.setdefault(key, {})[row] = None
+        found = self._positive.get(key)
+        if found is None:
+            self._positive[key] = row
+        elif isinstance(found, dict):
+            found[row] = None
+        else:
+            self._positive[key] = {found: None, row: None}
         if key not in self.holding[NEGATIVE]:
             self.gain(row, held)
 
@@ -84,12 +91,18 @@ class StandingAntiJoin(Meeting):
         port, row = place
         self.leave(place)
         if port == NEGATIVE:
-            for other in self._positive.get(row, ()):
+            for other in self._under(row):
                 self.gain(other, held)
             return
         key = self._key(row)
-        del self._positive[key][row]
-        if not self._positive[key]:
+        found = self._positive[key]
+        if isinstance(found, dict) and len(found) > 1:
+            del found[row]
+        else:
             del self._positive[key]
         if key not in self.holding[NEGATIVE]:
             self.lose(row, held)
+
+    def _under(self, key: Row) -> Iterable[Row]:
+        found = self._positive.get(key)
+        return () if found is None else found if isinstance(found, dict) else (found,)

@@ -119,21 +119,21 @@ class Sweeping(Operator):
         port, row = place
         spell = self._spells[port].get(row)
         if spell is None:
-            spell = self._spells[port][row] = _Spell([], {})
+            spell = self._spells[port][row] = _Spell([], ())
         return spell
 
     def _open(self, place: Place, source: Row, lo: int) -> None:
         """A row begins to stand."""
         if lo <= self._known > NEG:
             lo = self._known + 1
-        self._spell(place).opened[source] = lo
+        self._spell(place).open(source, lo)
         self._look_at(place, lo)
 
     def _close(self, place: Place, source: Row, lo: int, hi: int) -> None:
         """A row that stood has ended."""
         spell = self._spell(place)
-        spell.opened.pop(source, None)
-        is_alone = not spell.opened and not spell.bounds and place[1] in self.holding[place[0]]
+        spell.close(source)
+        is_alone = not spell.is_open and not spell.bounds and place[1] in self.holding[place[0]]
         if is_alone and lo <= self._known < hi < POS:  # it goes on holding until then
             spell.bounds += (self._known + 1, hi)
             spell.due = hi + 1
@@ -157,7 +157,7 @@ class Sweeping(Operator):
         begin = self._known + 1
         for row, spell in list(self._spells[port].items()):
             bounds = spell.bounds
-            if spell.opened:
+            if spell.is_open:
                 self._take((port, row), begin, until)
             elif (first := next(overlapping(bounds, begin, until), None)) is not None:
                 self._take((port, row), max(bounds[first], begin), until)
@@ -246,14 +246,14 @@ class Sweeping(Operator):
         bounds = spell.bounds
         while bounds and bounds[1] < time:
             del bounds[:2]
-        if spell.opened and min(spell.opened.values()) <= time:
+        if spell.is_open and spell.since() <= time:
             return True
         if bounds and bounds[0] <= time:
             if bounds[1] < POS and not time < spell.due <= bounds[1] + 1:
                 spell.due = bounds[1] + 1
                 self._look_at(place, spell.due)
             return True
-        if not bounds and not spell.opened:
+        if not bounds and not spell.is_open:
             del self._spells[port][row]
         return False
 
@@ -266,7 +266,7 @@ class Sweeping(Operator):
         return list(self._since.items())
 
     def entries(self) -> int:
-        stored = sum((len(spell.bounds) >> 1) + len(spell.opened) for spells in self._spells for spell in spells.values())
+        stored = sum((len(spell.bounds) >> 1) + spell.count() for spells in self._spells for spell in spells.values())
         return stored + len(self.ways) + self._ahead.entries()
 
     def state(self) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class Sweeping(Operator):
         held: dict[Row, bool] = {}
         for port, (spells, rows) in enumerate(zip(state["spells"], state["holding"], strict=True)):
             for row, bounds, opened in spells:
-                self._spells[port][tuple(row)] = _Spell(list(bounds), {tuple(source): lo for source, lo in opened})
+                self._spells[port][tuple(row)] = _Spell(list(bounds), [(tuple(source), lo) for source, lo in opened])
             for row in rows:
                 self.begin((port, tuple(row)), held)
         self._turns = [(time, i, (port, tuple(row))) for i, (time, port, row) in enumerate(state["turns"])]
@@ -298,19 +298,57 @@ class _Spell:
     """What is to come of one row: when it holds, since when the rows that it stands for are open, and when it is looked at
     for its end: once for many facts that lengthen it."""
 
-    __slots__ = ("bounds", "due", "opened")
+    __slots__ = ("_more", "_since", "_source", "bounds", "due", "is_open")
 
-    def __init__(self, bounds: Bounds, opened: dict[Row, int]) -> None:
+    def __init__(self, bounds: Bounds, opened: Iterable[tuple[Row, int]]) -> None:
         self.bounds = bounds
-        self.opened = opened
         self.due = NEG
+        self.is_open = False
+        """Whether a row that it stands for is open: most often there is one, and so no dictionary is needed."""
+        self._source: Row = ()
+        self._since = POS
+        self._more: dict[Row, int] | None = None
+        for source, lo in opened:
+            self.open(source, lo)
+
+    def open(self, source: Row, lo: int) -> None:
+        """A row for which it stands is open since a time."""
+        if self._more is not None:
+            self._more[source] = lo
+        elif self.is_open and source != self._source:
+            self._more = {self._source: self._since, source: lo}
+        else:
+            self.is_open, self._source, self._since = True, source, lo
+
+    def close(self, source: Row) -> None:
+        """A row for which it stands is not open any more, if it was."""
+        if self._more is not None:
+            self._more.pop(source, None)
+            if not self._more:
+                self._more, self.is_open = None, False
+        elif self.is_open and source == self._source:
+            self.is_open = False
+
+    def since(self) -> int:
+        """Since when one of these is open, where any is."""
+        return self._since if self._more is None else min(self._more.values())
+
+    def count(self) -> int:
+        """How many of these are open."""
+        return int(self.is_open) if self._more is None else len(self._more)
+
+    def opened(self) -> list[tuple[Row, int]]:
+        """The rows for which it stands that are open, each since when."""
+        if self._more is not None:
+            return [*self._more.items()]
+        return [(self._source, self._since)] if self.is_open else []
 
     def leaves(self, lo: int, hi: int) -> bool:
         """Whether nothing of it meets a range."""
         at = bisect_left(self.bounds, lo - 1)
         if at & 1 or (at < len(self.bounds) and self.bounds[at] <= hi):
             return False
-        return not self.opened or min(self.opened.values()) > hi
+        return not self.is_open or self.since() > hi
 
     def state(self, row: Row) -> list[Any]:
-        return [list(row), list(self.bounds), [[list(source), lo] for source, lo in self.opened.items()]]
+        return [list(row), list(self.bounds), [[list(source), lo] for source, lo in self.opened()]]

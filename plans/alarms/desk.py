@@ -1,9 +1,8 @@
-"""The desk: all alarms that are not normal, from the answers that hold (`plans/tree/alarms.py` has their rules)."""
+"""An open alarm: one that is not normal, from what holds of its parts (`plans/tree/alarms.py` has their rules)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from fractions import Fraction
 from hashlib import blake2s
@@ -11,9 +10,8 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from tidelog.plans.data.facts import Record, Row, format_atom, format_constant, moment_of
+from tidelog.plans.data.facts import Row, format_atom, format_constant, moment_of
 from tidelog.plans.data.timeline import NEG, POS, Timeline
-from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief
 from tidelog.plans.tree.syntax import PriorityName
@@ -24,10 +22,11 @@ _ID_BYTES = 10
 _encode = msgspec.json.Encoder().encode
 Key = tuple[str, Row]
 """An alarm with its arguments."""
+Urgency = tuple[bool, int, bool, int, str, str]
+"""How urgent an open alarm is: the least comes first, and no two are equal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(msgspec.Struct, frozen=True, gc=False):
     """What somebody did: who, what was said, from where, and since when (encoded) it counts."""
 
     who: str
@@ -36,8 +35,7 @@ class Deed:
     at: int
 
 
-@dataclass(slots=True, repr=False)
-class OpenAlarm:
+class OpenAlarm(msgspec.Struct, frozen=True, gc=False):
     """An alarm that is not normal. Times are encoded (`timeline.decode_point`); `begins_at` and so on are times in UTC.
 
     `begins` is when its condition began to hold, None where it does not, and never did in this state; `ends` when it ended,
@@ -61,6 +59,11 @@ class OpenAlarm:
     is_suppressed: bool = False
     cause: str | None = None
     folded: int = 0
+
+    @property
+    def key(self) -> Key:
+        """The alarm with its arguments."""
+        return self.alarm, self.args
 
     @property
     def begins_at(self) -> datetime | None:
@@ -109,97 +112,85 @@ def alarm_text(alarm: Alarm, row: Row) -> str:
 def parts_of(alarms: Iterable[Alarm], silent: Iterable[str]) -> list[str]:
     """The outputs that a desk looks at: conditions, and of what is `silent` all but what only sinks are told."""
     alarms = [*alarms]
-    told = {alarm.part("told") for alarm in alarms}
-    return [*(alarm.name for alarm in alarms), *(name for name in silent if name not in told)]
+    told = tuple(alarm.part(part) for alarm in alarms for part in ("told", "calm "))
+    return [*(alarm.name for alarm in alarms), *(name for name in silent if not name.startswith(told))]
 
 
-@uncollected()
-def open_alarms(
-    alarms: Iterable[Alarm], timeline: Timeline, held: Iterable[Record], begun: Iterable[Record] = ()
-) -> list[OpenAlarm]:
-    """All alarms that are not normal, of what is `held` of their conditions and parts: the most urgent ones first, and of
-    these what began last. Conditions that have `begun` since then count as alarms that nobody has acknowledged or hidden."""
-    known = {alarm.name: alarm for alarm in alarms}
-    conditions: dict[Key, int] = {}
-    causes: dict[Key, list[Key]] = {}
-    found: dict[Key, OpenAlarm] = {}
-    states: dict[Key, set[str]] = {}
-    for predicate, row, lo, _ in held:
-        name, _, part = predicate.partition(" ")
-        alarm = known.get(name)
-        if alarm is None:
-            continue
-        size = len(alarm.declared.fields)
-        key = name, row[:size]
-        if not part:
-            conditions[key] = lo
-            continue
-        if part.startswith(("folded into ", "after ")):
-            causes.setdefault(key, []).append((part.rpartition(" ")[2], row[size:]))
-            continue
-        item = found.get(key)
-        if item is None:
-            item = found[key] = _open(alarm, key[1], timeline)
-        states.setdefault(key, set()).add(part)
-        _add(item, part, row[size:], lo, timeline)
-    for key, item in found.items():
-        item.state = _state(states[key])
-        item.begins = conditions.get(key, item.begins)
-    for key in [key for key in found if not states[key] & _OPEN]:
-        del found[key]
-    for name, row, lo, _ in begun:
-        if (name, row) not in found:
-            found[name, row] = _open(known[name], row, timeline)
-            found[name, row].begins = lo
-    _fold(found, causes)
-    return sorted(found.values(), key=_urgency)
+def opened(
+    alarm: Alarm, row: Row, timeline: Timeline, parts: Iterable[tuple[str, Row, int]], known: OpenAlarm | None = None
+) -> OpenAlarm | None:
+    """An alarm of which these parts hold now; None where it is normal.
+
+    Each part has what it says beside the alarm's arguments, and since when it holds. The one without a name is the
+    condition. What was `known` of the alarm before has its name and its text.
+    """
+    names: list[str] = []
+    deeds: dict[str, list[Deed]] = {}
+    condition = begins = ends = until = None
+    for part, told, lo in parts:
+        names.append(part)
+        if told:
+            deeds.setdefault(part, []).append(Deed(str(told[0]), str(told[1]), str(told[2]), lo))
+            if part == "shelved":
+                end = timeline.encode_point(Fraction(str(told[-1])))
+                until = end if until is None else max(until, end)
+        elif not part:
+            condition = lo
+        elif part == "returned":
+            ends = lo - 1 if timeline.is_integer or lo & 1 else lo
+        elif part != "suppressed":  # it is raised, or active
+            begins = lo if begins is None else min(lo, begins)
+    if _OPEN.isdisjoint(names):
+        return None
+    for done in deeds.values():
+        done.sort(key=_turn)
+    acknowledged, shelved, removed = (tuple(deeds.get(part, ())) for part in ("acknowledged", "shelved", "removed"))
+    return OpenAlarm(
+        timeline,
+        alarm_id(alarm.name, row) if known is None else known.id,
+        alarm.name,
+        row,
+        alarm.declared.priority,
+        alarm_text(alarm, row) if known is None else known.text,
+        _state(names),
+        begins if condition is None else condition,
+        ends,
+        acknowledged,
+        shelved,
+        until,
+        removed,
+        "suppressed" in names,
+    )
 
 
-def _fold(found: Mapping[Key, OpenAlarm], causes: Mapping[Key, Sequence[Key]]) -> None:
-    """Fold each alarm into the most urgent one of its causes, and so into what that one is folded into."""
-
-    def cause_of(key: Key) -> Key | None:
-        is_open = [each for each in causes.get(key, ()) if each in found]
-        return min(is_open, key=lambda each: _urgency(found[each]), default=None)
-
-    nearest = {key: cause_of(key) for key in found}
-    for key, cause in nearest.items():
-        first = cause
-        while first is not None and nearest[first] is not None:  # there is no circle: see `Causes.pairs`
-            first = nearest[first]
-        if first is not None:
-            found[key].cause = found[first].id
-            found[first].folded += 1
+def begun(alarm: Alarm, row: Row, timeline: Timeline, lo: int) -> OpenAlarm:
+    """An alarm whose condition has begun, as far as is known: nobody has acknowledged or hidden it."""
+    return OpenAlarm(
+        timeline, alarm_id(alarm.name, row), alarm.name, row, alarm.declared.priority, alarm_text(alarm, row), begins=lo
+    )
 
 
-def _open(alarm: Alarm, row: Row, timeline: Timeline) -> OpenAlarm:
-    return OpenAlarm(timeline, alarm_id(alarm.name, row), alarm.name, row, alarm.declared.priority, alarm_text(alarm, row))
+def folded_as(item: OpenAlarm, cause: str | None, folded: int) -> OpenAlarm:
+    """The same alarm, folded into the one of this `id`, or with so many that are folded into it."""
+    return msgspec.structs.replace(item, cause=cause, folded=folded)
 
 
-def _add(item: OpenAlarm, part: str, told: Row, lo: int, timeline: Timeline) -> None:
-    """Note one of the parts that hold."""
-    deed = Deed(str(told[0]), str(told[1]), str(told[2]), lo) if told else None
-    match part:
-        case "raised" | "active":
-            item.begins = lo if item.begins is None else min(lo, item.begins)
-        case "returned":
-            item.ends = lo - 1 if timeline.is_integer or lo & 1 else lo
-        case "suppressed":
-            item.is_suppressed = True
-        case "acknowledged" if deed is not None:
-            item.acknowledged = (*item.acknowledged, deed)
-        case "removed" if deed is not None:
-            item.removed = (*item.removed, deed)
-        case "shelved" if deed is not None:
-            item.shelved = (*item.shelved, deed)
-            item.shelved_until = max(item.shelved_until or -POS, timeline.encode_point(Fraction(str(told[-1]))))
+def urgency(item: OpenAlarm) -> Urgency:
+    """What is shown comes before what is hidden, then by priority, what nobody has acknowledged, and what began last."""
+    hidden = item.state in ("out_of_service", "shelved", "suppressed")
+    begin = item.begins if item.begins is not None else -POS
+    return hidden, PRIORITIES.index(item.priority), item.state == "acknowledged", -begin, item.text, item.id
+
+
+def _turn(deed: Deed) -> tuple[int, str, str, str]:
+    return deed.at, deed.who, deed.comment, deed.via
 
 
 _OPEN: Final = frozenset(["active", "returned", "suppressed", "shelved", "removed"])
 """An alarm of which none of these holds is normal."""
 
 
-def _state(parts: set[str]) -> StateName:
+def _state(parts: Collection[str]) -> StateName:
     """The first that is so, as the rules have it."""
     if "removed" in parts:
         return "out_of_service"
@@ -210,9 +201,3 @@ def _state(parts: set[str]) -> StateName:
     if "active" not in parts:
         return "returned_unacknowledged"
     return "acknowledged" if "acknowledged" in parts else "unacknowledged"
-
-
-def _urgency(item: OpenAlarm) -> tuple[bool, int, bool, int]:
-    hidden = item.state in ("out_of_service", "shelved", "suppressed")
-    begin = item.begins if item.begins is not None else -POS
-    return hidden, PRIORITIES.index(item.priority), item.state == "acknowledged", -begin

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from typing import Final
+from unicodedata import category
 
 from tidelog.plans.data.facts import AlarmSchema, Record, Schema, ValueLike
 from tidelog.plans.data.times import TimeLike, TimeReader
@@ -18,6 +19,8 @@ from tidelog.plans.tree.literals import UNIT_SECONDS
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import AlarmDeclaration, Interval
 
+_NO_TEXT: Final = ("Cc", "Cs")
+"""The categories of control characters and of halves of characters."""
 MAX_COMMENT: Final = 2_000
 """The most characters of a comment, and of a name."""
 
@@ -50,6 +53,9 @@ def action_record(schema: Schema, times: TimeReader, action: Action, at: TimeLik
     for text, name in ((action.who, "who"), (action.comment, "comment"), (action.via, "via")):
         if len(text) > MAX_COMMENT:
             raise DataError(f"`{name}` has more than {MAX_COMMENT} characters")
+        odd = next((c for c in text if category(c) in _NO_TEXT and (name != "comment" or c not in "\n\r\t")), None)
+        if odd is not None:
+            raise DataError(f"`{name}` has the character U+{ord(odd):04X}, which is no text")
     if action.name == "comment" and not action.comment.strip():
         raise DataError("the comment is empty")
     if action.name != "shelve" and action.lasting is not None:

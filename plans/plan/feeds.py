@@ -16,8 +16,10 @@ from tidelog.plans.plan.plan import (
     Plan,
     Shape,
     ThresholdShape,
+    TupleShape,
     UnionShape,
 )
+from tidelog.plans.tree.syntax import Variable
 
 
 def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -53,6 +55,9 @@ def width_of(shape: Shape, widths: Sequence[int]) -> int:
             return len(by) + 1
         case ThresholdShape(by=by):
             return len(by)
+        case TupleShape(mode=mode, part=part, terms=terms):
+            names = {term.name for term in terms if isinstance(term, Variable)}
+            return 1 if part == "left" else len(names) + (part == "entered") + (mode == "at")
         case BindShape():
             return widths[0] + 1
         case MoveShape():
@@ -76,7 +81,7 @@ def widths_of(plan: Plan) -> dict[tuple[str, str], int]:
             known = [width for width in ports if width is not None]
             if isinstance(step.shape, UnionShape) and known:
                 widths["step", step.id] = known[0]
-            elif len(known) == len(ports) or isinstance(step.shape, JoinShape | AntiJoinShape):
+            elif len(known) == len(ports) or isinstance(step.shape, JoinShape | AntiJoinShape | TupleShape):
                 widths["step", step.id] = width_of(step.shape, known)
             else:
                 later.append(step)

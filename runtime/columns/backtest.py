@@ -13,6 +13,7 @@ from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.facts import Fact, Schema
 from tidelog.plans.data.header import beside
 from tidelog.plans.data.timeline import NEG, POS, Timeline
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import SpecError, StateError
 from tidelog.plans.explaining.showing.differences import MOST_ROWS, timeline_of_differences
 from tidelog.plans.pictures.paint import Theme
@@ -22,8 +23,9 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.comparing import Figures, Judged, Span, figures_of, judged, only_in
 from tidelog.runtime.columns.course import Course
 from tidelog.runtime.columns.drawing import difference_of
-from tidelog.runtime.columns.history import Shared, course_of
+from tidelog.runtime.columns.history import course_of
 from tidelog.runtime.columns.memory import Held, Memory
+from tidelog.runtime.columns.sharing import Shared
 from tidelog.runtime.columns.stretches import Stretch
 from tidelog.runtime.frames.arrow import pa
 from tidelog.runtime.frames.tables import table_of
@@ -148,6 +150,7 @@ class Backtesting:
     What they have in common is computed once.
     """
 
+    @uncollected()
     def __init__(self, plans: Sequence[Plan], pool: Pool, start: int | None = None, memory: Memory | None = None) -> None:
         self._plans = plans
         self._pool = pool
@@ -164,6 +167,7 @@ class Backtesting:
         self.rows = 0
         """How many facts have been taken."""
 
+    @uncollected()
     def take(self, stretch: Stretch) -> None:
         """Go on with the next stretch."""
         self.rows += sum(map(len, stretch.fresh.values()))

@@ -64,12 +64,12 @@ def figures_of(batch: Batch, timeline: Timeline, span: Span, flap: int, pool: Po
     tidy = batch.tidied(pool)
     lengths = _lengths(within(tidy.lo, tidy.hi, span), timeline)
     tick = _tick(timeline)
-    (keys,), _ = keys_of([tidy.columns], [len(tidy)], pool)
-    same = keys[1:] == keys[:-1]
-    gaps = tidy.lo[1:] - tidy.hi[:-1]
-    flaps = int(np.count_nonzero(same & (gaps <= flap)))
-    total, longest = sum(lengths.tolist()), int(lengths.max())
-    return Figures(len(tidy), total * tick, longest * tick, flaps, _a_day(len(tidy), timeline, span))
+    flaps = tidy.lo[1:] - tidy.hi[:-1] <= flap
+    for column in tidy.columns:
+        flaps &= column[1:] == column[:-1]
+    longest = int(lengths.max())
+    total = int(lengths.sum()) if longest * len(lengths) < POS else sum(lengths.tolist())
+    return Figures(len(tidy), total * tick, longest * tick, int(np.count_nonzero(flaps)), _a_day(len(tidy), timeline, span))
 
 
 def judged(batch: Batch, labels: Batch, timeline: Timeline, pool: Pool) -> Judged:

@@ -16,7 +16,6 @@ from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import OperatorStatistics, shift
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.analysis.horizons.calendar_reach import told_from
-from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.analysis.physical.in_columns import refused, stays_at_one_time
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
@@ -31,6 +30,7 @@ from tidelog.runtime.columns.island import Island
 from tidelog.runtime.columns.memory import ANSWER, Held, Memory, of_step
 from tidelog.runtime.columns.rounds import Rounds
 from tidelog.runtime.columns.rows import RowCourse
+from tidelog.runtime.columns.sharing import Shared
 from tidelog.runtime.columns.telling import telling
 from tidelog.runtime.emission.violations import Violation, Violations
 from tidelog.runtime.ports.interfaces import EmitMode
@@ -56,22 +56,6 @@ class Work:
         self.seconds += seconds
 
 
-class Shared:
-    """What steps of several plans say of one stretch: those that compute the same do so once.
-
-    `begin` is called before each stretch.
-    """
-
-    __slots__ = ("said",)
-
-    def __init__(self) -> None:
-        self.said: dict[str, Batch] = {}
-
-    def begin(self) -> None:
-        """The next stretch has come."""
-        self.said.clear()
-
-
 class ColumnCourse(Course):
     """Deploys a plan over columns; ValueError where it is `refused`.
 
@@ -91,12 +75,11 @@ class ColumnCourse(Course):
         memory: Memory | None = None,
     ) -> None:
         super().__init__(plan, pool)
-        self._shared = shared
         self._memory = Memory() if memory is None else memory
-        self._meaning = {} if shared is None else identify(plan).meaning
         refusal = refused(plan)
         if refusal is not None:
             raise ValueError(refusal)
+        self._sharing = None if shared is None else shared.enter(plan)
         self.watermark = NEG
         self.telling = telling(emit, plan.outputs, pool)
         self._order = _ORDERS.get(emit)
@@ -217,23 +200,26 @@ class ColumnCourse(Course):
             frontiers = [NEG for _ in frontiers]  # it begins where the history does
         frontier = min([shift(reached, lead(step.shape, place)) for place, reached in enumerate(frontiers)], default=POS)
         self._reached[step.id] = frontier
-        meaning = self._meaning.get(step.id, "")
-        if self._shared is not None and meaning in self._shared.said:
-            return self._shared.said[meaning]
+        known = None if self._sharing is None else self._sharing.said(step)
+        if known is not None:
+            return known
         ports = [port(feed, width) for feed, width in zip(step.inputs, self._ports(step), strict=True)]
+        received = sum(map(len, ports))
         begin = perf_counter()
+        if self._sharing is not None:
+            ports[:1] = [self._sharing.needed(step, batch) for batch in ports[:1]]
         try:
             found = self.kernels[step.id].advance(ports, frontiers, frontier)
         except NoRoomError as full:
             raise self._memory.no_room(full.rows, partial(self._named, step.id)) from full
         except Exception as error:
-            rows = sum(map(len, ports))
-            shown = f"{rows:,} rows up to {self.plan.timeline.format_point(self.watermark)}" if rows else "(the frontier)"
+            up_to = f"{received:,} rows up to {self.plan.timeline.format_point(self.watermark)}"
+            shown = up_to if received else "(the frontier)"
             raise OperatorError(step.id, step.source or step.id, shown, f"{type(error).__name__}: {error}") from error
-        self.work[step.id].add(sum(map(len, ports)), len(found), perf_counter() - begin)
+        self.work[step.id].add(received, len(found), perf_counter() - begin)
         self._memory.say(found.size, partial(self._named, step.id))
-        if self._shared is not None:
-            self._shared.said[meaning] = found
+        if self._sharing is not None:
+            self._sharing.say(step, found)
         return found
 
     def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
@@ -278,7 +264,7 @@ class ColumnCourse(Course):
 
     def _first(self, batch: Batch) -> int:
         """The first begin; over calendars the first time, for there a history starts with one."""
-        first = int(batch.lo.min())
+        first, _ = batch.bounds
         if first > NEG or not self.plan.over_calendars:
             return first
         times = np.concatenate([batch.lo, batch.hi])

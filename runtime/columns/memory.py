@@ -7,6 +7,7 @@ kernel needs while it computes is not seen: stretches are so short that there is
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -96,8 +97,16 @@ class Memory:
 
 def usual_memory() -> int:
     """A quarter of the machine's memory, or of what the processes beside this one may take together (cgroups)."""
-    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else _memory_of_windows()
     for path in _GROUPS:
         with suppress(OSError, ValueError):  # there is no such file, or it says `max`
             most = min(most, int(Path(path).read_text()))
     return most // SHARE
+
+
+def _memory_of_windows() -> int:
+    """The bytes of memory of a machine with Windows (MEMORYSTATUSEX: its own length, and 4 bytes on, the whole)."""
+    status = (ctypes.c_uint64 * 8)(64)
+    if not getattr(ctypes, "windll").kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):  # noqa: B009 - only there
+        raise OSError("Windows does not say how much memory there is")
+    return status[1]

@@ -20,7 +20,7 @@ from tidelog.runtime.frames.columns import ColumnBatch
 STRETCH = 100_000
 """So many rows make a stretch: enough that a step costs its rows alone, and few enough that columns stay in a core's cache.
 A block of a file is one."""
-LONG_STRETCH = 1 << 19
+LONG_STRETCH = 1 << 20
 """Where many programs go over each, few stretches cost less."""
 _MANY = 3
 """What is due is cut where it is more than so many stretches."""

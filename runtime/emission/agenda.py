@@ -1,14 +1,16 @@
-"""When to look at each row again, so that what nothing happens to costs nothing as time moves on."""
+"""When to look at each row, or alarm, again, so that what nothing happens to costs nothing as time moves on."""
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
 
 from tidelog.operators.stores.amortised import LIMITS
-from tidelog.plans.data.facts import Row
+
+Item = TypeVar("Item")
 
 
-class Agenda:
+class Agenda(Generic[Item]):
     """The frontier at which something is due, for each row: the earliest that was scheduled since it was last reached.
 
     >>> agenda = Agenda()
@@ -21,11 +23,11 @@ class Agenda:
     __slots__ = ("_count", "_due", "_scheduled")
 
     def __init__(self) -> None:
-        self._due: list[tuple[int, int, Row]] = []
-        self._scheduled: dict[Row, int] = {}
+        self._due: list[tuple[int, int, Item]] = []
+        self._scheduled: dict[Item, int] = {}
         self._count = 0  # rows need not be comparable
 
-    def schedule(self, row: Row, due: int) -> None:
+    def schedule(self, row: Item, due: int) -> None:
         """Look at the row at this frontier, unless that happens earlier; what was scheduled for later is void."""
         scheduled = self._scheduled
         known = scheduled.get(row)
@@ -42,9 +44,9 @@ class Agenda:
         """No row is due before this frontier; None if nothing is scheduled."""
         return self._due[0][0] if self._due else None
 
-    def reached(self, frontier: int) -> list[Row]:
+    def reached(self, frontier: int) -> list[Item]:
         """Take out the rows that are due by this frontier."""
-        due, scheduled, rows = self._due, self._scheduled, list[Row]()
+        due, scheduled, rows = self._due, self._scheduled, list[Item]()
         while due and due[0][0] <= frontier:
             when, _, row = heappop(due)
             if scheduled.get(row) == when:

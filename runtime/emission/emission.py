@@ -156,7 +156,7 @@ class Runs(Emission):
         super().__init__(outputs, announced)
         self.coverage = {predicate: Coverage(keeps=True) for predicate in self.frontiers}
         self._standing: dict[str, dict[Row, int]] = {predicate: {} for predicate in self.frontiers}
-        self._agendas = {predicate: Agenda() for predicate in self.frontiers}
+        self._agendas: dict[str, Agenda[Row]] = {predicate: Agenda() for predicate in self.frontiers}
 
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
         rows = self._store(predicate, facts, notices) if facts or notices is not None else {}

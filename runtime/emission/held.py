@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.amortised import LIMITS
@@ -12,9 +13,13 @@ from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Record, Row
 from tidelog.plans.data.timeline import POS
 
+NEVER: Final = POS + 1
+
 
 class Held:
     """The coverage of each output, but for what has ended. `leads` tell how far an output is known ahead of the watermark.
+
+    Of the outputs in `sizes` rows are found by so many first arguments. Outputs without a lead are none of its business.
 
     >>> held = Held({"on": 0})
     >>> held.receive("on", [(("a",), 2, 5), (("a",), 6, 9)], Notices([(("b",), 3)]))
@@ -22,14 +27,22 @@ class Held:
     [('on', ('b',), 3, 4611686018427387902), ('on', ('a',), 2, 9)]
     """
 
-    def __init__(self, leads: Mapping[str, int]) -> None:
+    def __init__(self, leads: Mapping[str, int], sizes: Mapping[str, int] | None = None) -> None:
         self._leads = leads
+        self._sizes = sizes or {}
+        self._groups: dict[str, dict[Row, list[Row]]] = {output: {} for output in self._sizes}
         self._coverage = {output: Coverage(keeps=True) for output in leads}
         self._standing: dict[str, dict[Row, int]] = {output: {} for output in leads}
         self._count, self._most = 0, LIMITS.round
 
     def receive(self, output: str, facts: Sequence[Fact], notices: Notices | None = None) -> None:
         """Take new coverage of an output, and notices of it."""
+        if output not in self._leads:
+            return
+        if output in self._sizes:
+            self._group(output, [row for row, _, _ in facts])
+            if notices is not None:
+                self._group(output, [*notices.begun, *(row for row, _, _ in notices.ended)])
         if notices is not None:
             standing = self._standing[output]
             for row, _, _ in notices.ended:
@@ -57,34 +70,53 @@ class Held:
         found.sort(key=lambda record: -record[2])
         return found
 
-    def begun(self, outputs: Iterable[str], after: int, present: int) -> list[Record]:
-        """What of some outputs began after a time, and holds at the present."""
-        found = []
-        for output in outputs:
-            standing = self._standing[output]
-            found += [(output, row, lo, POS) for row, lo in standing.items() if after < lo <= present]
-            for row, bounds in self._coverage[output].rows.items():
-                for i in overlapping(bounds, present, present):
-                    if bounds[i] > after and row not in standing:
-                        found.append((output, row, bounds[i], bounds[i + 1]))
-        return found
+    def rows(self, output: str) -> Iterator[Row]:
+        """All rows of an output of which something is stored; some may come twice."""
+        yield from self._coverage[output].rows
+        yield from self._standing[output]
 
-    def now(self, frontier: int, outputs: Iterable[str]) -> list[Record]:
-        """What holds at the frontier of these outputs, each with its range; what begins later is left out.
+    def has(self, output: str) -> bool:
+        """Whether anything is stored of an output."""
+        return bool(self._coverage[output].rows or self._standing[output])
 
-        What holds at the time up to which an output is known has not ended.
-        """
-        found: list[Record] = []
-        for output in outputs:
-            rows, standing = self._coverage[output].rows, self._standing[output]
-            present = min(frontier, shift(frontier, self._leads[output]))
-            for row, lo in standing.items():
-                if lo <= present:
-                    found.append((output, row, _begin(rows.get(row, []), lo), POS))
-            for row, bounds in rows.items():
-                if row not in standing or standing[row] > present:
-                    found += [(output, row, bounds[i], bounds[i + 1]) for i in overlapping(bounds, present, present)]
-        return found
+    def starting_with(self, output: str, first: Row) -> Sequence[Row]:
+        """The rows of one of the outputs in `sizes` that begin with these arguments."""
+        return self._groups[output].get(first, ())
+
+    def present(self, output: str, frontier: int) -> int:
+        """The time up to which both the stream and an output are known."""
+        return min(frontier, shift(frontier, self._leads[output]))
+
+    def since(self, output: str, row: Row, present: int) -> tuple[int | None, int]:
+        """Since when a row holds at a time, None where it does not; and the next time at which that is another thing, behind
+        `POS` where only news can change it."""
+        lo, bounds = self._standing[output].get(row), self._coverage[output].rows.get(row)
+        if lo is not None and lo <= present:
+            return lo if bounds is None else _begin(bounds, lo), NEVER
+        turn = NEVER if lo is None else lo
+        if bounds is None or bounds[-1] < present:
+            return None, turn
+        i = bisect_left(bounds, present) & ~1
+        begin, end = bounds[i], bounds[i + 1]
+        if begin > present:
+            return None, min(turn, begin)
+        return begin, min(turn, end + 1) if end < POS else turn
+
+    def begun(self, output: str, row: Row, after: int, present: int) -> tuple[int | None, int, bool]:
+        """Since when a row holds at the present, where that began after a time; None where it did not. Then the next time at
+        which that is another thing, as in `since`; and whether anything of the row begins after that time."""
+        standing, bounds = self._standing[output].get(row), self._coverage[output].rows.get(row, [])
+        last = POS if standing is None else _begin(bounds, standing)  # where that begins which has no end
+        is_ahead = after < last < POS or (bool(bounds) and bounds[-2] > after)
+        if last <= present:
+            return last if last > after else None, NEVER, is_ahead
+        turn = last if last < POS else NEVER
+        for i in overlapping(bounds, present, POS) if is_ahead else ():
+            if bounds[i] <= present:
+                lo, hi = bounds[i], bounds[i + 1]
+                return lo if lo > after else None, min(turn, hi + 1) if hi < POS else turn, True
+            return None, min(turn, bounds[i]), True
+        return None, turn, is_ahead
 
     def forget(self, frontier: int) -> None:
         """Let go of what has ended and can grow no more, once there may be much of it."""
@@ -99,6 +131,9 @@ class Held:
                 del bounds[:ended]
                 if not bounds:
                     del coverage.rows[row]
+            if output in self._sizes:
+                self._groups[output] = {}
+                self._group(output, [*coverage.rows, *(row for row in standing if row not in coverage.rows)], are_new=True)
         self._count = sum(self.entries().values())
         self._most = 2 * self._count + LIMITS.round
 
@@ -116,9 +151,23 @@ class Held:
     def restore(self, data: Mapping[str, Any]) -> None:
         """Continue where a snapshot was taken."""
         for output, (coverage, opened) in data.items():
+            if output not in self._leads:
+                continue
             self._coverage[output].restore(coverage)
             self._standing[output] = {tuple(row): lo for row, lo in opened}
+            if output in self._sizes:
+                self._groups[output] = {}
+                self._group(output, dict.fromkeys(self.rows(output)), are_new=True)
         self._count = sum(self.entries().values())
+
+    def _group(self, output: str, rows: Iterable[Row], *, are_new: bool = False) -> None:
+        """Find these rows by their first arguments from now on, where they are not there yet."""
+        groups, size = self._groups[output], self._sizes[output]
+        stored, standing = self._coverage[output].rows, self._standing[output]
+        for row in rows:
+            group = groups.setdefault(row[:size], [])
+            if are_new or (row not in stored and row not in standing and row not in group):
+                group.append(row)
 
 
 def _begin(bounds: Bounds, lo: int) -> int:

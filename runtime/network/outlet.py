@@ -7,10 +7,12 @@ from typing import Any
 
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.notices import Notices
+from tidelog.plans.alarms.desk import parts_of
 from tidelog.plans.analysis.horizons.calendar_reach import told_from
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.emission.board import Board, longer_parts
 from tidelog.runtime.emission.emission import Runs
 from tidelog.runtime.emission.held import Held
 from tidelog.runtime.emission.modes import emission
@@ -26,8 +28,6 @@ class Outlet:
     def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound, *, keeps_held: bool = False) -> None:
         self.answers: list[Record] = []
         self._silent = plan.silent - plan.spoken
-        self.unsaid = 0
-        """How many answers were for a desk alone, which looks at what is held."""
         self.violated: list[Violation] = []
         announced = {name: found for name, step in plan.outputs.items() if (found := plan.announcing.get(step))}
         self.emission = emission(emit, plan.outputs, announced)
@@ -36,8 +36,11 @@ class Outlet:
         self._constraints = plan.constraints
         watched = {*plan.outputs.values(), *plan.constraints}
         leads = {output: plan.leads[step] for output, step in plan.outputs.items()}
-        self.held = Held(leads) if keeps_held else None
+        kept = {output: leads[output] for output in (*plan.told, *parts_of(plan.alarms, plan.silent)) if output in leads}
+        self.held = Held(kept, longer_parts(plan)) if keeps_held else None
         """What holds of the outputs, where somebody wants to know."""
+        self.board = None if self.held is None or not (plan.alarms and plan.silent) else Board(plan, self.held)
+        """The open alarms, where there is a desk."""
         self.accused: dict[str, tuple[list[Fact], Notices]] = {}
         """What has come of constraints, to be judged when all that is due has run, in whatever order it came."""
         self.since: dict[str, int] = {}
@@ -64,6 +67,8 @@ class Outlet:
         else:
             if self.held is not None and (facts or notices is not None):
                 self.held.receive(step, facts, notices)
+                if self.board is not None:
+                    self.board.receive(step, facts, notices)
             records = self.said(self.emission.receive(step, facts, frontier, notices))
             self.answers += self._untold(records) if self.told else records
             if step in self.told:
@@ -73,9 +78,7 @@ class Outlet:
         """Of some answers those that are not for a desk alone."""
         if not self._silent:
             return records
-        found = [record for record in records if record[0] not in self._silent]
-        self.unsaid += len(records) - len(found)
-        return found
+        return [record for record in records if record[0] not in self._silent]
 
     def _accuse(self, step: str, facts: Sequence[Fact], notices: Notices | None) -> None:
         said, heard = self.accused.setdefault(step, ([], Notices()))
@@ -159,6 +162,8 @@ class Outlet:
         self.since = dict(data["since"])
         if self.held is not None:
             self.held.restore(data.get("held") or self._kept())
+        if self.board is not None:
+            self.board.forget()
         self.told = {}
         for output, told in data["told"].items():
             self.told[output] = Coverage()

@@ -36,6 +36,7 @@ from tidelog.runtime.corrections.taking_back import refused as refused_retractio
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import IntakeStatistics
+from tidelog.runtime.intake.source_state import SourceStatistics
 from tidelog.runtime.journal.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
 from tidelog.runtime.journal.manifest import plain_settings
 from tidelog.runtime.network.graph import Hear
@@ -211,6 +212,10 @@ class Runner:
         """An immutable record of what has been done and what is stored."""
         return self._session.statistics()
 
+    def source_statistics(self) -> dict[str, SourceStatistics]:
+        """How far each source has come, by its name."""
+        return self._session.watermarks.statistics()
+
     def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
         """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
         return [(sink.name, sink.statistics()) for sink in self._sinks]
@@ -227,10 +232,13 @@ class Runner:
         """All alarms that are not normal: see `Session.open_alarms`."""
         return self._session.open_alarms(present)
 
-    @property
-    def alarm_changes(self) -> int:
-        """How often something was told of alarms."""
-        return self._session.alarm_changes
+    def open_alarm(self, identity: str, present: int | None = None) -> OpenAlarm | None:
+        """One of them: see `Session.open_alarm`."""
+        return self._session.open_alarm(identity, present)
+
+    def alarms_version(self, present: int | None = None) -> tuple[int, int]:
+        """Tells what `open_alarms` says from all that it has said before."""
+        return self._session.alarms_version(present)
 
     @property
     def frontier(self) -> int:

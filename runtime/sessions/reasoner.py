@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
-from tidelog.plans.alarms.desk import OpenAlarm, open_alarms, parts_of
+from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.forms import STATE, brought_up, written_by
@@ -21,6 +21,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.plan.stored import can_stand_in, pack_plan, plan_digest, unpack_plan
 from tidelog.plans.tree.brief import brief, number
+from tidelog.runtime.emission.board import Board
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
@@ -248,24 +249,32 @@ class Reasoner:
 
     def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
         """All alarms that are not normal, as far as the stream is complete; and those that have begun up to the present
-        (encoded), where there is one.
+        (encoded), where there is one. The most urgent ones come first, and of these what began last.
 
         MethodError without `held`, and where the plan was not made for a desk (`tidelog.compile(…, desk=True)`).
         """
-        held, plan = self._outlet.held, self.plan
+        board = self._look(present)
+        return [] if board is None else [*board.items()]
+
+    def open_alarm(self, identity: str, present: int | None = None) -> OpenAlarm | None:
+        """The one of these that has this `id`; None where it is normal. Raises what `open_alarms` does."""
+        board = self._look(present)
+        return None if board is None else board.find(identity)
+
+    def alarms_version(self, present: int | None = None) -> tuple[int, int]:
+        """Tells what `open_alarms` says from all that it has said before. Raises what that does."""
+        board = self._look(present)
+        return (0, 0) if board is None else board.version
+
+    def _look(self, present: int | None) -> Board | None:
+        plan, board = self.plan, self._outlet.board
         if plan.alarms and not plan.silent:
             raise MethodError("the plan has no desk: make it with `tidelog.compile(..., desk=True)`")
-        if held is None:
+        if self._outlet.held is None:
             raise MethodError("the session does not keep what holds: make it with `Session(plan, held=True)`")
-        frontier = self._intake.frontier
-        begun = [] if present is None else held.begun([alarm.name for alarm in plan.alarms], frontier, present)
-        known = held.now(frontier, parts_of(plan.alarms, plan.silent))
-        return open_alarms(plan.alarms, plan.timeline, known, begun)
-
-    @property
-    def alarm_changes(self) -> int:
-        """How often something was told of alarms, so that who looks at them knows whether to look again."""
-        return self._outlet.unsaid
+        if board is not None:
+            board.look(self._intake.frontier, NEG if present is None else present)
+        return board
 
     @property
     def memory(self) -> Memory:

@@ -89,6 +89,8 @@ WRONG = [
         f'{{"acknowledge":{{"alarm":"hot","args":["n",1],"who":"{"x" * 2001}"}},"time":1}}',
         "`who` has more than 2000 characters",
     ),
+    (f'{{"comment":{{{ABOUT},"comment":"a\\u0000"}},"time":1}}', "`comment` has the character U+0000, which is no text"),
+    ('{"acknowledge":{"alarm":"hot","args":["n",1],"who":"a\\nb"},"time":1}', "`who` has the character U+000A"),
     ('{"acknowledge":{"alarm":"hto","args":["n",1],"who":"anna"},"time":1}', "no alarm `hto`; did you mean `hot`?"),
     ('{"acknowledge":{"alarm":"hot","args":["n"],"who":"anna"},"time":1}', "alarm `hot` has (room, rank), got 1"),
     ('{"acknowledge":{"alarm":"still","args":["n"],"who":"anna"},"time":1}', "alarm `still` has no arguments, got 1"),

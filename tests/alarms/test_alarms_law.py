@@ -166,9 +166,7 @@ CHANGES = {
 def test_a_changed_program_goes_on_with_its_alarms(kind: Kind, change: str, data: st.DataObject) -> None:
     """Its alarms have another priority, text or shelf, or there is one more, or one less: the rest is told as before."""
     case: Alarming = data.draw(alarm_programs(kind))
-    before, behind = CHANGES[change]
-    behind = ". ".join(part for part in behind.split(". ") if not part.startswith("other :-") or _reads(part, case.size))
-    texts = data.draw(st.permutations([case.text, case.text.replace(before, behind)]))
+    texts = data.draw(st.permutations([case.text, changed(case, change)]))
     was, plan = (tidelog.compile(text, desk=desk) for text, desk in zip(texts, data.draw(DESKS), strict=True))
     records = case.records(plan)
     cut = data.draw(st.integers(0, len(records)))
@@ -180,6 +178,13 @@ def test_a_changed_program_goes_on_with_its_alarms(kind: Kind, change: str, data
 
 
 DESKS = st.sampled_from([(True, True), (True, True), (False, False), (False, True), (True, False)])
+
+
+def changed(case: Alarming, change: str) -> str:
+    """The program of a case, but for one of the `CHANGES`."""
+    before, behind = CHANGES[change]
+    behind = ". ".join(part for part in behind.split(". ") if not part.startswith("other :-") or _reads(part, case.size))
+    return case.text.replace(before, behind)
 
 
 def _reads(rule: str, size: int) -> bool:

@@ -11,10 +11,11 @@ from state.changing import KEEP, Memory, half
 
 import tidelog
 from tidelog import Session
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.emission.held import Held
+from tidelog.runtime.emission.held import NEVER, Held
 from tidelog.runtime.ports.interfaces import EmitMode
 
 PROGRAM = """\
@@ -107,6 +108,14 @@ def test_a_desk_has_what_goes_on_for_ever() -> None:
     assert [(item.state, item.begins) for item in desk(run)] == [("unacknowledged", 17)]
 
 
+def test_what_has_begun_is_shown_since_it_began() -> None:
+    """Ahead of the stream, what was told in two pieces was not shown in the first one, and then as if it had begun with the
+    second."""
+    held = Held({"p": 0})
+    held.receive("p", [(("a",), 5, 6)], Notices([(("a",), 7)]))
+    assert [held.begun("p", ("a",), 4, present)[0] for present in (4, 5, 6, 7, 8)] == [None, 5, 5, 5, 5]
+
+
 def test_what_has_returned_was_raised_when_it_began() -> None:
     """What ended was forgotten, though it went on as what has returned."""
     with limits(round=0):
@@ -123,7 +132,7 @@ def test_what_stands_keeps_the_range_that_it_continues() -> None:
         held.receive("p", [(("a",), 2, 3), (("b",), 2, 2)])
         held._standing["p"]["a",] = 4
         held.forget(9)
-        assert held.now(9, ["p"]) == [("p", ("a",), 2, (1 << 62) - 2)]
+        assert held.since("p", ("a",), 9) == (2, NEVER)
         assert held.entries() == {"p": 2}
 
 

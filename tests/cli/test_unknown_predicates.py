@@ -127,3 +127,11 @@ def test_in_batch_what_is_not_declared_is_told(tmp_path: Path, capfd: pytest.Cap
     assert main(["entails", str(tmp_path / "p.tide"), str(facts), "--fact", "hot(s2)@1"]) == 0
     assert main(["entails", str(tmp_path / "p.tide"), str(facts), "--fact", "hut(s2)@1"]) == 1
     assert "neither the program nor the data has a predicate `hut`" in capfd.readouterr().err
+
+
+def test_what_people_do_is_no_mistake() -> None:
+    """Of actions nothing is said where nobody asks for the states of alarms; the other facts are told."""
+    schema = tidelog.compile("fire :- smoke(_).\nalarm fire, acknowledge.").schema
+    assert unused_note(1, {"fire acknowledge": 1}, schema) == ""
+    told = "1 fact has a predicate that the program does not use: `smok` (1; did you mean `smoke`?)"
+    assert unused_note(3, {"fire acknowledge": 2, "smok": 1}, schema) == told

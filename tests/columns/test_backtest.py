@@ -305,6 +305,31 @@ def test_behind_the_last_fact_a_recursion_is_not_compared() -> None:
     assert len(side.alone) == 0
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "hot(R) :- temp(R, V) in [#2], V > 80.",
+        "hot(R) :- always temp(R, _) in [#1].",
+        "hot(R) :- temp(R, V)@T in [#2], T > 1.",
+        "hot(R) :- temp(R, 83) in [#2 of temp].",
+    ],
+)
+def test_programs_with_tuple_windows_are_compared(rule: str) -> None:
+    """They run row by row; how many arguments their steps' rows have was not known, and a backtest ended with an error."""
+    plan = tidelog.compile(f"timeline integer. input temp(room, value). {rule} output hot.")
+    frame = {"room": ["a", "b", "a"], "value": [83, 90, 70], "time": [1, 2, 4]}
+    found = tidelog.backtest(plan, plan, {"temp": frame})
+    side = found.outputs["hot"].new
+    session = Session(plan, emit="final")
+    for room, value, time in zip(*frame.values(), strict=True):
+        session.push("temp", [room, value], time)
+    session.finish()
+    assert side is not None
+    expected = {record[1:] for record in session.pull_records()}
+    assert {*side.told.facts(found.pool)} == expected
+    assert expected
+
+
 def test_a_backtest_says_in_a_line_what_it_found() -> None:
     """Printed, or shown by Python's prompt."""
     text = "input temp(room, value). hot(R) :- temp(R, V), V >= LIMIT. output hot."

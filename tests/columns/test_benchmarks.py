@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -24,11 +25,13 @@ def test_a_program_says_the_same_in_columns_and_row_by_row(case: Case, tmp_path:
 @pytest.mark.parametrize("case", [case for case in CASES if case.sql is not None], ids=lambda case: case.name)
 def test_the_sql_says_what_the_program_says(case: Case, tmp_path: Path) -> None:
     path = f"{write_history(case.history, ROWS, tmp_path, KEYS)}.parquet"
-    base = sqlite3.connect(":memory:")
-    base.execute("create table temp (r text, v real, time integer)")
-    base.executemany("insert into temp values (?, ?, ?)", (tuple(row.values()) for row in pq.read_table(path).to_pylist()))
     assert case.sql is not None
-    found = in_order(base.execute(case.sql).fetchall())
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute("create table temp (r text, v real, time integer)")
+        base.executemany(
+            "insert into temp values (?, ?, ?)", (tuple(row.values()) for row in pq.read_table(path).to_pylist())
+        )
+        found = in_order(base.execute(case.sql).fetchall())
     assert found == told_by("rows", case, path)
     assert found
 

@@ -52,6 +52,12 @@ SCRIPT = [
     ("later", "", ""),
     ("cellar", "acknowledge", ""),
     ("hall", "shelve", "1 h"),
+    ("cellar", "shelve", "30 min"),
+    ("cellar", "unshelve", ""),
+    ("north", "remove", ""),
+    ("north", "comment", ""),
+    ("north", "restore", ""),
+    ("north", "acknowledge", ""),
 ]
 """With which room's alarm what is done, and for how long."""
 MOST = 1000

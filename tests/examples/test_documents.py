@@ -28,6 +28,7 @@ SLOWEST = (
 """Those that are left to `make test-all`; tests/playground runs the recipes in `make test`, too."""
 TEXTS = (
     "/index.md",
+    "docs/examples.md",
     "docs/glossary.md",
     "docs/background/",
     "docs/internals/",

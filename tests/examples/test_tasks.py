@@ -16,21 +16,22 @@ from examples.documents import ROOT
 from tidelog import Session, compile_path
 
 TASKS = ROOT / "examples" / "tasks"
-PAGE = ROOT / "docs" / "howto" / "compared.md"
+PAGES = (ROOT / "docs" / "howto" / "compared.md", ROOT / "README.md")
 BEGIN = pd.Timestamp("2025-12-31T23:00Z")
 
 
-def test_lines_are_those_of_the_page() -> None:
-    """The table counts what is neither empty, nor a comment or a docstring."""
-    rows = re.findall(r"\[[\w-]+\.\w+\]\(\.\./\.\./examples/tasks/([\w-]+\.\w+)\): (\d+)", PAGE.read_text("utf-8"))
-    assert len(rows) == 12
+def test_lines_are_those_of_the_pages() -> None:
+    """The tables count what is neither empty, nor a comment or a docstring."""
+    named = r"\[[^]]+\]\((?:\.\./\.\./)?examples/tasks/([\w/-]+\.\w+)\)(?:: | \| )(\d+)"
+    rows = [row for page in PAGES for row in re.findall(named, page.read_text("utf-8"))]
+    assert len(rows) == 12 + 5 + 5
     assert [(name, str(lines_of(TASKS / name))) for name, _ in rows] == rows
 
 
 def lines_of(path: Path) -> int:
     """The lines of a file that say something."""
     text = re.sub(r'^ *""".*?"""$', "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return sum(bool(line.strip()) and not line.lstrip().startswith(("%", "#")) for line in text.splitlines())
+    return sum(bool(line.strip()) and not line.lstrip().startswith(("%", "#", "--")) for line in text.splitlines())
 
 
 @pytest.mark.slow

@@ -5,59 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 
 import pytest
 
 from brokers import free_port
 from children import WAIT, child
+from services import TIDELOG, hear, systemd
 from tidelog.gateway.starting import start
 from waiting import eventually
 
-TIDELOG = [sys.executable, "-m", "tidelog"]
-
 pytestmark = pytest.mark.slow
-
-
-@contextmanager
-def systemd(folder: Path) -> Iterator[SimpleQueue[str]]:
-    """What a service tells systemd. It is read at once, as systemd does: the socket holds ten messages, others are lost."""
-    heard: SimpleQueue[str] = SimpleQueue()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
-        listening.bind(str(folder / "notify"))
-        reader = Thread(target=read_all, args=(listening, heard))
-        reader.start()
-        try:
-            yield heard
-        finally:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as last:
-                last.sendto(b"", str(folder / "notify"))
-            reader.join()
-
-
-def read_all(listening: socket.socket, heard: SimpleQueue[str]) -> None:
-    """Pass on what is told, until nothing is."""
-    while text := listening.recv(10_000).decode():
-        heard.put(text)
-
-
-def hear(heard: SimpleQueue[str], begin: str) -> str:
-    """What is told next that begins so."""
-    until = time.monotonic() + WAIT
-    while time.monotonic() < until:
-        text = heard.get(timeout=WAIT)
-        if text.startswith(begin):
-            return text
-    raise TimeoutError(begin)
 
 
 def wait_for(file: Path, text: str) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,8 @@ def test_damage_is_told_by_file_and_fact(copy: Path, statement: str, message: st
     change(copy, statement)
     with pytest.raises(ConnectorError, match=message):
         held(copy)
-        OutboxReader(str(copy)).schema()
+        with OutboxReader(str(copy)) as reader:
+            reader.schema()
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,8 @@ def test_no_run_begins_anew_beside_facts(box: Box, copy: Path, statement: str, m
     change(copy, statement)
     with pytest.raises(ConnectorError, match=message):
         box.finish(copy)
-    count = sqlite3.connect(copy / FILE).execute("SELECT count(*) FROM facts").fetchone()
+    with closing(sqlite3.connect(copy / FILE)) as connection:
+        count = connection.execute("SELECT count(*) FROM facts").fetchone()
     assert count[0] <= len(before)
 
 

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,7 +140,8 @@ def test_acknowledged_facts_are_gone(tmp_path: Path, plan: Plan, monkeypatch: py
             reader.read(6)
         with pytest.raises(ValueError, match="the last fact is number 10, got 11"):
             reader.acknowledge(11)
-        stored = sqlite3.connect(tmp_path / "outbox.sqlite").execute("SELECT min(seq), count(*) FROM facts").fetchone()
+        with closing(sqlite3.connect(tmp_path / "outbox.sqlite")) as connection:
+            stored = connection.execute("SELECT min(seq), count(*) FROM facts").fetchone()
         assert stored == (8, 3)
 
 

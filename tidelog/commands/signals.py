@@ -4,12 +4,13 @@ The handlers are Python's own, which run between two bytecodes of the main threa
 too, where no event loop would hear of a signal. What a first signal leads to depends on what goes on:
 
 * nothing that has to be brought to an end (`stopped_by_signals`): `Stopped` is raised right there;
-* an event loop runs (`gently_stopped`): it is told, through a pipe, and stops by itself; if it is still busy when that
+* an event loop runs (`gently_stopped`): it is told, through a socket, and stops by itself; if it is still busy when that
   should have been done, `Stopped` is raised in what keeps it busy, and unwinds as the failure of a task does;
 * Spark runs (`noted_signals`): it is noted, and what is being done is finished.
 
 `Stopped` is only ever raised in code of ours, never within trio, asyncio or anyio: these would be left in a state that they
-know nothing of. Where that leads nowhere, the process ends as it does on a second signal.
+know nothing of. Where that leads nowhere, the process ends as it does on a second signal. Windows has no timer that would
+find that out: there the first signal interrupts what computes, or else the second ends the process.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import sys
 import threading
 import time
@@ -37,6 +39,7 @@ machine is, with something else: then a stop that only waits for its turn has th
 _LOOKS = 0.05
 """How many seconds lie between two looks at what goes on."""
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_ALARM: int | None = getattr(signal, "SIGALRM", None)
 _LOOPS = frozenset({"trio", "asyncio", "anyio"})
 _Handler = Callable[[int, FrameType | None], None]
 
@@ -59,8 +62,9 @@ class Stopping:
             os._exit(128 + number)
         self.number = number
         self._began, self._computed = time.monotonic(), time.process_time()
-        signal.signal(signal.SIGALRM, self._look)
-        signal.setitimer(signal.ITIMER_REAL, _LOOKS, _LOOKS)
+        if _ALARM is not None:
+            signal.signal(_ALARM, self._look)
+            signal.setitimer(signal.ITIMER_REAL, _LOOKS, _LOOKS)
         self._begin(number, frame)
 
     def _begin(self, number: int, frame: FrameType | None) -> None:
@@ -96,7 +100,7 @@ class GentleStopping(Stopping):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told, self._tell = os.pipe()
+        self._told, self._tell = socket.socketpair()  # Windows can wait for no pipe
 
     async def wait(self) -> None:
         """Until the first signal comes."""
@@ -105,14 +109,14 @@ class GentleStopping(Stopping):
         await anyio.wait_readable(self._told)
 
     def _begin(self, number: int, frame: FrameType | None) -> None:
-        os.write(self._tell, b"!")
+        self._tell.send(b"!")
 
     def _is_due(self) -> bool:
         return self._has_taken(_INTERRUPT)
 
     def close(self) -> None:
-        os.close(self._told)
-        os.close(self._tell)
+        self._told.close()
+        self._tell.close()
 
 
 @contextmanager
@@ -166,14 +170,15 @@ def _handled_by(handler: _Handler) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (*_NUMBERS, signal.SIGALRM)}
+    alarms = () if _ALARM is None else (_ALARM,)
+    before = {number: signal.getsignal(number) for number in (*_NUMBERS, *alarms)}
     for number in _NUMBERS:
         if before[number] is not signal.SIG_IGN:
             signal.signal(number, handler)
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGALRM) != before[signal.SIGALRM]:
+        if any(signal.getsignal(number) != before[number] for number in alarms):
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, was in before.items():
             if was is not None:  # not set from Python: then it cannot be set back

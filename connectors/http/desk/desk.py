@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from tidelog.connectors.formats.formatting import TimeFormatter, number_or_text
 from tidelog.connectors.http.desk.actions import Actions
 from tidelog.connectors.http.desk.history import History
 from tidelog.plans.alarms.desk import Deed, Key, OpenAlarm, alarm_id, alarm_text
 from tidelog.plans.alarms.entries import Entry, action_entries, change_entries
-from tidelog.plans.alarms.pending import with_pending
+from tidelog.plans.alarms.pending import Pending
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.alarms import ACTIONS, ActionName
 
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""
-_KEPT_SECONDS: Final = 0.1
-_KEPT_TIMES: Final = 4
-"""How old a list may be that is asked for again though something has happened since, in seconds, and times what it took to
-make it: who asks often is told the same."""
+_SPARE: Final = 1_000
+"""So many alarms are kept as JSON beside twice as many as are open."""
+_encode = msgspec.json.Encoder().encode
 
 
 class Watched(Protocol):
@@ -36,38 +34,22 @@ class Watched(Protocol):
 
     def open_alarms(self, present: int | None = None) -> list[OpenAlarm]: ...
 
-    @property
-    def alarm_changes(self) -> int: ...
+    def open_alarm(self, identity: str, present: int | None = None) -> OpenAlarm | None: ...
+
+    def alarms_version(self, present: int | None = None) -> tuple[int, int]: ...
 
     @property
     def frontier(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The open alarms as they were told last: `version` is what was known, `taken` how many actions were among that.
-
-    It is told again up to `kept` (by the clock) even so, and goes up to `until` (encoded): then the first shelf ends, or the
-    stream has come to an action.
-    """
-
-    version: tuple[int, ...]
-    taken: int
-    kept: float
-    until: int
-    items: list[OpenAlarm]
-    tag: str
-
-
 class Desk:
     """Told by a watch what its engine took and told; asked by who looks. Without alarms it has nothing to do."""
 
-    def __init__(self, plan: Plan, history: Path | None, clock: Callable[[], float]) -> None:
+    def __init__(self, plan: Plan, history: Path | None) -> None:
         self.history = History(history)
-        self._pending: deque[Entry] = deque(maxlen=MOST_PENDING)
-        self._clock = clock
+        self._pending = Pending(MOST_PENDING)
         self._ended: dict[tuple[Key, ActionName], int] = {}
-        self._run, self._made, self._taken = secrets.token_hex(4), 0, 0
+        self._run = secrets.token_hex(4)
         self.actions = Actions()
         """The source of what people do."""
         self.engine: Watched | None = None
@@ -78,7 +60,10 @@ class Desk:
         self.plan = plan
         self._alarms = {alarm.name: alarm for alarm in plan.alarms}
         self._times = TimeFormatter(plan.timeline, plan.timeline.unit is not None)
-        self._list: _Listed | None = None
+        self._encoded: dict[str, tuple[OpenAlarm, tuple[Entry, ...], msgspec.Raw]] = {}
+        """What was told of open alarms last, of which most stay as they are: some more than are open."""
+        self._open = 0
+        self._run_of_program = f"{self._run}-{secrets.token_hex(2)}"
 
     @property
     def has_alarms(self) -> bool:
@@ -89,8 +74,10 @@ class Desk:
         """A run begins, or goes on: what people did in it counts at once, also if the stream has not come to it yet."""
         is_same = self.history.going_on(run, events)
         done = [entry for entry in self.history if entry.kind in ACTIONS] if is_same else []
-        self._pending = deque(sorted(done, key=lambda entry: entry.at), maxlen=MOST_PENDING)
-        self._note_ends(self._pending)
+        done.sort(key=lambda entry: entry.at)
+        self._pending.clear()
+        self._pending.add(done[-MOST_PENDING:])
+        self._note_ends(done[-MOST_PENDING:])
 
     # --- what happens ---------------------------------------------------------------------------------------------------
 
@@ -99,8 +86,7 @@ class Desk:
         if self._alarms:
             entries = [*action_entries(self.plan.alarms, self.plan.timeline, records)]
             self._note_ends(entries)
-            self._pending.extend(entries)
-            self._taken += len(entries)
+            self._pending.add(entries)
             self.history.add(entries)
 
     def _note_ends(self, entries: Iterable[Entry]) -> None:
@@ -118,38 +104,26 @@ class Desk:
 
     # --- what is asked --------------------------------------------------------------------------------------------------
 
-    @property
-    def version(self) -> tuple[int, int]:
-        """Changes with each change of what is told; who has seen this need not ask again."""
-        return (0 if self.engine is None else self.engine.alarm_changes), self.history.version
-
-    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
+    def open_alarms(self, present: int | None = None) -> Sequence[OpenAlarm]:
         """All alarms that are not normal, the most urgent ones first; what people did counts at once. Where the present
         (encoded) is told, so does what has begun by then."""
-        engine = self.engine
-        if engine is None or not self._alarms:
-            return []
-        version, frontier, begun, known = (*self.version, self._taken), engine.frontier, self._clock(), self._list
-        if known is not None:
-            if known.version == version and frontier < known.until:
-                return known.items
-            if begun < known.kept and len(known.items) > _MANY:
-                return known.items
-        while self._pending and self._pending[0].at <= frontier:
-            self._pending.popleft()
-        items = with_pending(engine.open_alarms(present), self._pending)
-        times = [item.shelved_until for item in items if item.shelved_until is not None]
-        times += [entry.at for entry in self._pending]
-        until = min((time for time in times if time > frontier), default=POS)
-        self._made += 1
-        kept = self._clock() + max(_KEPT_SECONDS, _KEPT_TIMES * (self._clock() - begun))
-        self._list = _Listed(version, self._taken, kept, until, items, f"{self._run}-{self._made}")
-        return items
+        engine = self._watched()
+        found = () if engine is None else self._pending.seen_all(engine.open_alarms(present))
+        self._open = len(found)
+        return found
 
     def tag(self, present: int | None = None) -> str:
         """What tells the open alarms, as they are told now, from those of all other times, and runs."""
-        self.open_alarms(present)
-        return f"{self._run}-0" if self._list is None else self._list.tag
+        engine = self._watched()
+        known = (0, 0) if engine is None else engine.alarms_version(present)
+        return "-".join(map(str, (self._run_of_program, *known, self._pending.version, self.history.version)))
+
+    def _watched(self) -> Watched | None:
+        """What runs, where it has alarms; and let go of what was done by the time up to which its stream is complete."""
+        if self.engine is None or not self._alarms:
+            return None
+        self._pending.come_to(self.engine.frontier)
+        return self.engine
 
     def declared(self) -> dict[str, dict[str, Any]]:
         """The alarms that there may be, and what may be done with them; `longest` is in seconds where there is a unit."""
@@ -169,18 +143,14 @@ class Desk:
         """The alarm, and its arguments, that an address means: one that is open, or was of late."""
         item = self.get(identity, present)
         if item is not None:
-            return item.alarm, item.args
-        entry = next((entry for entry in reversed(self.history) if self.entry_id(entry) == identity), None)
-        return None if entry is None else (entry.alarm, entry.args)
+            return item.key
+        return self.history.key_of(identity)
 
     def get(self, identity: str, present: int | None = None) -> OpenAlarm | None:
-        """The open alarm that an address means, with all that people did, also since the list was made."""
-        item = next((item for item in self.open_alarms(present) if item.id == identity), None)
-        late = 0 if self._list is None else self._taken - self._list.taken
-        if item is None or not late:
-            return item
-        done = [*islice(reversed(self._pending), late)][::-1]
-        return next(iter(with_pending([deepcopy(item)], done)), None)
+        """The open alarm that an address means, with all that people did."""
+        engine = self._watched()
+        item = None if engine is None else engine.open_alarm(identity, present)
+        return None if item is None else self._pending.seen(item)
 
     def begin(self, identity: str, present: int | None = None) -> Record | None:
         """The begin of an open alarm's condition, as a fact to be explained; None where it has none."""
@@ -197,7 +167,7 @@ class Desk:
         step = 1 if self.plan.timeline.is_integer else 2
         frontier = NEG if self.engine is None else self.engine.frontier
         ended = self._ended.get((key, _ENDED_BY[action]), NEG) + step if action in _ENDED_BY else NEG
-        item = next((item for item in self.open_alarms(present) if (item.alarm, item.args) == key), None)
+        item = self.get(alarm_id(*key), present)
         begin = NEG if item is None or item.begins is None else item.begins
         point = max(present, frontier + 1, ended, begin)
         point += point & 1 if step == 2 else 0
@@ -208,9 +178,19 @@ class Desk:
         alarm, args = key
         return {"id": alarm_id(alarm, args), "alarm": alarm, "args": list(args), "text": self._text(alarm, args)}
 
-    def objects(self, items: Sequence[OpenAlarm]) -> list[dict[str, Any]]:
-        """Open alarms as `GET /alarms` tells of them."""
-        return [self.object(item) for item in items]
+    @uncollected()
+    def objects(self, items: Sequence[OpenAlarm]) -> list[msgspec.Raw]:
+        """Open alarms as `GET /alarms` tells of them, as JSON."""
+        found, known = list[msgspec.Raw](), self._encoded
+        for item in items:
+            said = (*self.history.comments(item.key),)
+            told = known.get(item.id)
+            if told is None or told[0] is not item or told[1] != said:
+                told = known[item.id] = item, said, msgspec.Raw(_encode(self.object(item)))
+            found.append(told[2])
+        if len(known) > 2 * self._open + _SPARE:
+            known.clear()
+        return found
 
     def object(self, item: OpenAlarm) -> dict[str, Any]:
         """One of them."""
@@ -248,11 +228,6 @@ class Desk:
             found["until"] = self.time(entry.until)
         return found
 
-    @staticmethod
-    def entry_id(entry: Entry) -> str:
-        """The name of its alarm in addresses."""
-        return alarm_id(entry.alarm, entry.args)
-
     def _text(self, name: str, args: Row) -> str:
         alarm = self._alarms.get(name)
         if alarm is None or len(alarm.declared.fields) != len(args):  # it was one of an earlier program
@@ -262,7 +237,7 @@ class Desk:
     def _comments(self, item: OpenAlarm) -> list[Entry]:
         """What was said of it since it began, with all that was done."""
         begin = NEG if item.begins is None else item.begins
-        return [entry for entry in self.history.comments(item.alarm, item.args) if entry.at >= begin]
+        return [entry for entry in self.history.comments(item.key) if entry.at >= begin]
 
     def _comment(self, entry: Entry) -> dict[str, Any]:
         return self._deed(Deed(entry.who, entry.comment, entry.via, entry.at)) | {"what": entry.kind}
@@ -278,5 +253,3 @@ class Desk:
 
 
 _ENDED_BY: Final[dict[ActionName, ActionName]] = {"shelve": "unshelve", "remove": "restore"}
-_MANY: Final = 500
-"""Of fewer open alarms a list is made anew whenever something has happened."""

@@ -19,8 +19,8 @@ from typing import Final
 import msgspec
 
 from tidelog.connectors.store.syncing import sync_name
+from tidelog.plans.alarms.desk import Key, alarm_id
 from tidelog.plans.alarms.entries import Entry, EntryKind
-from tidelog.plans.data.facts import Row
 
 logger = logging.getLogger("tidelog")
 
@@ -51,7 +51,9 @@ class History:
         self._path, self._size, self._most = path, size, most
         self._entries: deque[Entry] = deque(maxlen=most)
         self._keys: set[tuple[object, ...]] = set()
-        self._comments: dict[tuple[str, Row], list[Entry]] = {}
+        self._comments: dict[Key, list[Entry]] = {}
+        self._counts: Counter[Key] = Counter()
+        self._ids: dict[str, Key] = {}
         self._fresh: list[Entry] = []
         self._last: tuple[int, list[Entry], Mark] | None = None
         """What was written last, and where it begins: perhaps the run has not come to store it."""
@@ -74,9 +76,13 @@ class History:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def comments(self, alarm: str, args: Row) -> Sequence[Entry]:
+    def comments(self, key: Key) -> Sequence[Entry]:
         """What was said of an alarm, the oldest first."""
-        return self._comments.get((alarm, args), ())
+        return self._comments.get(key, ())
+
+    def key_of(self, identity: str) -> Key | None:
+        """The alarm, and its arguments, of which there are entries, and that has this name in addresses."""
+        return self._ids.get(identity)
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Note entries, but for those that are there already: what is told again after a restart is no other."""
@@ -151,6 +157,10 @@ class History:
         if len(self._entries) == self._entries.maxlen:
             self._forget(self._entries[0])
         self._entries.append(entry)
+        named = entry.alarm, entry.args
+        self._counts[named] += 1
+        if self._counts[named] == 1:
+            self._ids[alarm_id(*named)] = named
         if entry.comment:
             self._comments.setdefault((entry.alarm, entry.args), []).append(entry)
         self._keys.add(key)
@@ -166,6 +176,10 @@ class History:
 
     def _forget(self, entry: Entry) -> None:
         self._keys.discard(entry.key)
+        named = entry.alarm, entry.args
+        self._counts[named] -= 1
+        if not self._counts[named]:
+            del self._counts[named], self._ids[alarm_id(*named)]
         if entry.comment:
             said = self._comments[entry.alarm, entry.args]
             said.remove(entry)

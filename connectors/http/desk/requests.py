@@ -82,7 +82,6 @@ class DeskRequests:
             {
                 "count": len(items),
                 "first": first,
-                "version": list(desk.version),
                 "tag": desk.tag(present),
                 "declared": desk.declared(),
                 "alarms": desk.objects(items[first : first + size]),
@@ -97,7 +96,8 @@ class DeskRequests:
             return _no_alarms()
         identity = request.query_params.get("id")
         first, size = _page(request.query_params)
-        found = [entry for entry in reversed(desk.history) if identity is None or desk.entry_id(entry) == identity]
+        key = None if identity is None else desk.history.key_of(identity)
+        found = [entry for entry in reversed(desk.history) if identity is None or (entry.alarm, entry.args) == key]
         found.sort(key=lambda entry: -entry.at)  # an end is known later than what happened meanwhile
         return _json(
             {"count": len(found), "first": first, "entries": [desk.entry_object(e) for e in found[first : first + size]]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
 from tidelog.connectors.http.watching.lanes import Lane
 from tidelog.connectors.http.watching.sources import Heard, source_name
 from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.http.watching.watched import SourceCounts
 from tidelog.plans.analysis.horizons.notation import decode_distance
 from tidelog.plans.data.facts import Row, format_atom, format_constant
 from tidelog.plans.data.timeline import NEG, POS
@@ -36,10 +38,9 @@ class View:
         self._hypothetical = HypotheticalEncoder(watch.plan.schema, self._times)
         self._now, self._moment = watch.now(), watch.clock()
         self._counts = watch.engine.statistics() if watch.engine is not None else None
-        self._watermark = self._least_watermark()
+        self._watermark = _least_watermark({} if self._counts is None else self._counts.sources)
         frontier = self._counts.intake.frontier if self._counts is not None else NEG
-        known = [time for time in (self._watermark, frontier) if time < POS]
-        self.present = max([watch.sources.latest, *known])
+        self.present = _present(watch, self._watermark, frontier)
         """What time it is (encoded): as far as the stream is complete, by its sources or a clock, or its latest fact."""
 
     def head(self) -> dict[str, Any]:
@@ -88,11 +89,6 @@ class View:
         if watch.letters_count != letters:
             found["letters"] = self._letters()
         return found
-
-    def _least_watermark(self) -> int:
-        """How far all sources that count have come; `POS` where none does."""
-        sources = self._counts.sources.values() if self._counts is not None else ()
-        return min((source.watermark for source in sources if source.parts and not source.has_ended), default=POS)
 
     # --- parts ----------------------------------------------------------------------------------------------------------
 
@@ -234,12 +230,25 @@ class View:
         return self._times.point(time if self._timeline.is_integer else time & ~1)
 
 
+def _least_watermark(sources: Mapping[str, SourceCounts]) -> int:
+    """How far all sources that count have come; `POS` where none does."""
+    counting = (source.watermark for source in sources.values() if source.parts and not source.has_ended)
+    return min(counting, default=POS)
+
+
+def _present(watch: Watch, watermark: int, frontier: int) -> int:
+    return max([watch.sources.latest, *(time for time in (watermark, frontier) if time < POS)])
+
+
 def moment_of(watch: Watch) -> int:
     """What time it is for who acts (encoded): by the machine's clock where the program goes by it, or else as far as the
     stream has come."""
     unit, timeline = watch.plan.timeline.unit, watch.plan.timeline
     if not watch.goes_by_clock or unit is None:
-        return View(watch).present
+        engine = watch.engine
+        if engine is None:
+            return watch.sources.latest
+        return _present(watch, _least_watermark(engine.source_statistics()), engine.frontier)
     tick = unit if timeline.is_integer else unit * timeline.resolution
     ticks = int(watch.now() / tick)
     return ticks if timeline.is_integer else 2 * ticks

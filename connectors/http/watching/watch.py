@@ -70,7 +70,7 @@ class Watch:
         self.letters: deque[tuple[float, str, str, Rejected]] = deque(maxlen=MAX_LETTERS)
         self.letters_count = self.violation_count = 0
         self.violations: deque[tuple[float, Violated]] = deque(maxlen=MAX_VIOLATIONS)
-        self.desk = Desk(plan, history, clock)
+        self.desk = Desk(plan, history)
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
         self._tickets: deque[Ticket] = deque()
         self._storing: list[Ticket] = []

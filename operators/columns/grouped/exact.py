@@ -70,7 +70,7 @@ class Digits:
 
 def digits_of(floats: Sequence[Array], most: int) -> Digits:
     """Sums of floats at the same place as digits, of which up to `most` are to be added. NotExactError for too many."""
-    width = _BITS - most.bit_length() - len(floats).bit_length()
+    width = _BITS - most.bit_length() - (len(floats) - 1).bit_length()
     if width < _FEWEST:
         raise NotExactError
     largest = max([float(abs(each).max()) if len(each) else 0.0 for each in floats])

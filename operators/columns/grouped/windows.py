@@ -23,11 +23,15 @@ _NEIGHBOURS = 6
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """Different rows in the order of their groups and begins: each time point of a row is there once."""
+    """Different rows in the order of their groups and begins: each time point of a row is there once.
+
+    `is_as_given` tells whether the batch that they were made of had just these rows, in whatever order.
+    """
 
     batch: Batch
     keys: Array
     size: int
+    is_as_given: bool = False
 
     def within(self, first: int, last: int) -> Rows:
         """What of them lies within `first … last`."""
@@ -56,12 +60,13 @@ def grouped(batch: Batch, by: Sequence[int], pool: Pool) -> Rows:
         lo = batch.lo[order]
         hi = lo if is_of_points else batch.hi[order]
         batch, keys = Batch(tuple(column[order] for column in batch.columns), lo, hi), keys[order]
+    again = None
     if is_of_points:
         others = [column for place, column in enumerate(batch.columns) if place not in by]
         again = _said_again(others, keys, batch.lo, pool)
         if again.any():
             batch, keys = batch.take(~again), keys[~again]
-    return Rows(batch, keys, size)
+    return Rows(batch, keys, size, is_as_given=again is not None and not again.any())
 
 
 def _said_again(columns: Sequence[Array], keys: Array, times: Array, pool: Pool) -> Array:

@@ -60,6 +60,20 @@ def identify(plan: Plan, prospects: bool = True) -> Identity:
     return Identity(meaning, form, fed_by)
 
 
+class Meanings:
+    """The meanings of the steps of several plans, which may have parts in common: of these each is looked at once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+        self._plans: list[Plan] = []  # as long as they are there, their parts' `id`s stand for them
+
+    def of(self, plan: Plan) -> Mapping[str, str]:
+        """The meaning of each step of a plan by its id, as `identify` tells it."""
+        self._plans.append(plan)
+        found, _ = _Hashes(plan, _facts_of(plan), lambda step: _meaning(step.shape, plan), self._texts).find()
+        return found
+
+
 def bridges_less(now: Step, before: Step) -> bool:
     """Whether a union bridged gaps that it leaves open now, or passed on repeats and no longer does.
 
@@ -87,8 +101,16 @@ def port_map(before: Sequence[str], now: Sequence[str]) -> list[int]:
 class _Hashes:
     """Hashes all steps of a plan in their order: each comes behind what feeds it, but for components."""
 
-    def __init__(self, plan: Plan, facts: Mapping[str, str], detail: Detail) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        facts: Mapping[str, str],
+        detail: Detail,
+        texts: dict[int, str] | None = None,
+    ) -> None:
         self._plan, self._facts, self._detail = plan, facts, detail
+        self._texts = texts
+        """The details of shapes, by their `id`, as text; None where a detail tells more than the shape."""
         self._found: dict[str, str] = {}
         self._fed_by: dict[str, tuple[str, ...]] = {}
         self._steps = {step.id: step for step in plan.steps}
@@ -107,8 +129,15 @@ class _Hashes:
 
     def _hash(self, step: Step, feeds: Iterable[str]) -> str:
         ordered = sorted(feeds) if isinstance(step.shape, UnionShape) else list(feeds)
-        detail = self._detail(step)
-        return ordered[0] if detail is None else _digest((detail, ordered))
+        text = None if self._texts is None else self._texts.get(id(step.shape))
+        if text is None:
+            detail = self._detail(step)
+            if detail is None:
+                return ordered[0]
+            text = repr(detail)
+            if self._texts is not None:
+                self._texts[id(step.shape)] = text
+        return _digest_of(f"({text}, {ordered!r})")
 
     def _feed(self, feed: Feed) -> str:
         if feed.kind == "step":
@@ -223,4 +252,8 @@ def _plain(value: object, numbers: dict[str, int]) -> object:
 
 
 def _digest(value: Any) -> str:
-    return sha256(repr(value).encode()).hexdigest()[:32]
+    return _digest_of(repr(value))
+
+
+def _digest_of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]

@@ -20,6 +20,7 @@ from tidelog.commands.streams.statistics import show_steps
 from tidelog.connectors.files.batch_files import BatchLoader
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.spec import Spec
+from tidelog.plans.compiling.deriving import plans_of
 from tidelog.plans.data.facts import Fact, Schema
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeReader
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         raise SpecError("--picture: a picture is of two programs: leave `--set` out")
     specs = _specs(options)
     old, sweep = load_plan(options.old), parse_sweep(options.sets)
-    news = list(_candidates(options.new, sweep))
+    news = _candidates(options.new, sweep)
     for plan in (old, news[0]):
         show_diagnostics(plan.warnings, plan.name, plan.program.text)
     with Progress() as progress:
@@ -110,12 +111,10 @@ def _specs(options: argparse.Namespace) -> list[Spec]:
     return found
 
 
-def _candidates(path: str, sweep: Sweep | None) -> Iterator[Plan]:
+def _candidates(path: str, sweep: Sweep | None) -> list[Plan]:
     if sweep is None:
-        yield load_plan(path)
-        return
-    for values in sweep:
-        yield load_plan(path, parameters=values)
+        return [load_plan(path)]
+    return plans_of(lambda values: load_plan(path, parameters=values), list(sweep))
 
 
 def _told(

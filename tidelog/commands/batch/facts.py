@@ -75,9 +75,9 @@ def load(
     collect_seldom()  # what has been read stays: it is not looked at again
     known = {*plan.schema.predicates, *(only or ())}
     unused = {name: number for name, number in loader.facts.passed_names.items() if name not in known}
-    if unused:
+    if note := unused_note(sum(unused.values()), unused, plan.schema):
         progress.clear()
-        say(f"note: {unused_note(sum(unused.values()), unused, plan.schema)}")
+        say(f"note: {note}")
     return loader
 
 

@@ -9,6 +9,7 @@ import anyio
 
 from tidelog.commands.outcome import BAD, DONE, say, show_diagnostics, unreadable, write_out
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from tidelog.plans.diagnostics.systems import need_posix
 
 _EXTRA = ("paho", "jmespath", "hypercorn", "starlette", "httpx", "prometheus_client")
 _NEEDED = "the gateway needs more than tidelog itself: install `tidelog[gateway]`"
@@ -22,6 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--connect", action="store_true", help="with --check: also see whether the ends can be reached")
     other.add_argument("--try", dest="messages", metavar="MESSAGES", help="show what recorded messages become; run nothing")
     other.add_argument("--tap", metavar="NAME", help="show what passes a source, a step or a sink of the gateway that runs")
+    other.add_argument("--healthy", action="store_true", help="see whether the gateway that runs with this file answers")
     parser.set_defaults(run=run)
 
 
@@ -30,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from tidelog.commands.gateways import checks, running  # noqa: PLC0415 - few need what the extra brings
         from tidelog.gateway.file.reading import read_settings  # noqa: PLC0415 - likewise
+        from tidelog.gateway.health import why_unhealthy  # noqa: PLC0415 - likewise
         from tidelog.gateway.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in _EXTRA:
@@ -50,6 +53,11 @@ def run(options: argparse.Namespace) -> int:
         if options.tap is not None:
             anyio.run(listen_in, tap_path(settings, file), options.tap, write_out, backend="trio")
             return DONE
+        need_posix("cannot run a gateway (`--check` and `--try` can be had)")
+        if options.healthy:
+            reason = why_unhealthy(settings, file)
+            write_out("healthy\n" if reason is None else f"not healthy: {reason}\n")
+            return DONE if reason is None else BAD
         return running.run(settings, file)
     except ProgramError as error:
         show_diagnostics(error.diagnostics, error.name, error.text)

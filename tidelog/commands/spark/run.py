@@ -29,6 +29,7 @@ from tidelog.connectors.spark.running.outputs.sinks import Lines, Tables, parse_
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
+from tidelog.plans.diagnostics.systems import need_posix
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.ports.interfaces import StageMode
 
@@ -87,6 +88,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Run a program on Spark: over history to its end, as a stream until a signal asks to stop; returns the exit code."""
+    need_posix("cannot run on Spark")
     check_options(options)
     plan = load_plan(options.program)
     job, lateness = job_for(plan, options)

@@ -16,6 +16,7 @@ from tidelog.connectors import spark
 from tidelog.connectors.outbox.client import FORM
 from tidelog.connectors.spark.places import is_remote
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.systems import need_posix
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +58,7 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(options: argparse.Namespace) -> int:
     """Write tables until a signal asks to stop; with `--once` until there is nothing left of those that answer."""
+    need_posix("cannot run on Spark")
     if is_remote(options.log):
         raise SpecError(f"`--log` is a file of this machine, got `{options.log}`")
     spark.check_requirements()

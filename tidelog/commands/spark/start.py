@@ -250,8 +250,8 @@ class _Run:
         for line in () if self._delivery is None else self._delivery.notes:
             say(f"note: {line}")
         self._note_far_ahead()
-        if counts[UNUSED]:
-            say(f"note: {unused_note(counts[UNUSED], unused_names(counts), self._plan.schema)}")
+        if note := unused_note(counts[UNUSED], unused_names(counts), self._plan.schema):
+            say(f"note: {note}")
         if counts[LETTERS]:
             say_unusable(counts[LETTERS], is_strict=self._options.strict)
         if self._options.stats:

@@ -271,8 +271,8 @@ class _Run:
         if self._engine is None:
             return
         intake = self._engine.intake_statistics()
-        if intake.unused:
-            say(f"note: {unused_note(intake.unused, intake.unused_names, self._plan.schema)}")
+        if note := unused_note(intake.unused, intake.unused_names, self._plan.schema):
+            say(f"note: {note}")
         if self._engine.rejected:
             say_unusable(self._engine.rejected, is_strict=self._options.strict)
         self._say_failed(self._engine)

@@ -102,7 +102,7 @@ def writing(path: str) -> Iterator[Callable[[bytes], None]]:
     """
     name = f"`{path}`" if path else "to standard output"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666) if path else 1
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if path else 1
     except OSError as error:
         raise ConnectorError(f"cannot write {name}: {error.strerror}") from error
     try:

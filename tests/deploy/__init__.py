@@ -1,0 +1,1 @@
+"""What is in deploy/: the image, the packages, the add-on for Home Assistant, the role for Ansible."""

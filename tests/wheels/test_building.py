@@ -1,0 +1,70 @@
+"""What is built with what; and that the workflow files say the same as the files that they start."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+from examples.documents import ROOT
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+WORKFLOWS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
+CHECKS: dict[str, Any] = yaml.safe_load(WORKFLOWS["checks.yml"])
+RELEASE: dict[str, Any] = yaml.safe_load(WORKFLOWS["release.yml"])
+
+
+def test_a_pure_wheel_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With TIDELOG_COMPILE=1 the compiler is asked for, and what tidelog depends on, whose types it reads."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("TIDELOG_COMPILE", raising=False)
+    backend = runpy.run_path(str(ROOT / "building" / "backend.py"))
+    assert not [name for name in backend["get_requires_for_build_wheel"]() if name.startswith("mypy")]
+    monkeypatch.setenv("TIDELOG_COMPILE", "1")
+    needed = backend["get_requires_for_build_wheel"]()
+    assert "mypy>=2.4,<3" in needed
+    assert set(SETTINGS["project"]["dependencies"]) <= set(needed)
+
+
+def test_the_compiler_is_the_one_that_checks() -> None:
+    """Wheels are compiled by the same mypy that `make lint` runs."""
+    assert set(SETTINGS["tool"]["tidelog"]["compile-requires"]) <= set(SETTINGS["project"]["optional-dependencies"]["lint"])
+
+
+def test_every_python_that_is_promised_is_built() -> None:
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(SETTINGS["project"]["classifiers"]))
+    assert [f"cp{version.replace('.', '')}-*" for version in promised] == SETTINGS["tool"]["cibuildwheel"]["build"]
+    assert {"3.11", *CHECKS["jobs"]["python"]["strategy"]["matrix"]["python"]} == set(promised)
+
+
+def test_each_part_of_the_checks_has_its_machine() -> None:
+    """The workflow names every function of `.ci/run`, and no other."""
+    parts = re.findall(r"^(\w+)\(\) \{", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
+    assert CHECKS["jobs"]["part"]["strategy"]["matrix"]["part"] == parts
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actions_are_pinned_by_commit(name: str) -> None:
+    """A tag can be moved; a comment says which version the commit is."""
+    used = re.findall(r"uses: (.*)", WORKFLOWS[name])
+    assert used
+    assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
+
+
+def test_only_jobs_that_publish_or_sign_may_write() -> None:
+    """Whatever builds or runs code of others has nothing but the right to read."""
+    assert all(yaml.safe_load(text)["permissions"] == {"contents": "read"} for text in WORKFLOWS.values())
+    writing = {name for name, job in RELEASE["jobs"].items() if "write" in job.get("permissions", {}).values()}
+    assert writing == {"attest", "publish", "release"}
+    assert RELEASE["jobs"]["publish"]["environment"]["name"] == "pypi"
+    assert not [job for job in CHECKS["jobs"].values() if "permissions" in job]
+
+
+def test_nothing_is_published_that_was_not_tried() -> None:
+    """Publishing waits for attestations, these for wheels, their installation and the bill of materials; and for a tag."""
+    assert RELEASE["jobs"]["publish"]["needs"] == "attest"
+    assert set(RELEASE["jobs"]["attest"]["needs"]) == {"wheels", "installs", "sbom"}
+    assert RELEASE["jobs"]["attest"]["if"] == "github.ref_type == 'tag'"
