@@ -60,18 +60,20 @@ class Reloading:
         self._changing = Changing(Standing(stored, begin, head.heard), self._now, store)
 
     def becomings(self) -> list[Becoming]:
-        """What becomes of each output, constraint and question."""
-        return self._changing.becomings()
+        """What becomes of each output, constraint and question; nothing where the program is the same."""
+        return self._changing.becomings() if self._has_changed else []
 
     def go_on(self, reload: Reload) -> Reloaded | Plan:
         """Go on with the program now, and tell what becomes of it; SpecError where state would be lost that must not be.
 
         Returns a plan where the run stays with that, from its last snapshot on.
         """
-        found = self.becomings()
+        found = self._changing.becomings()
         dropped = [item for item in found if item.drops and item.name not in self._storms]
-        if dropped and not self._has_changed:
-            if stays_with := self._staying(dropped):
+        if not self._has_changed:
+            lost = [*map(str, dropped)]
+            lost += ["that facts can be taken back which came before"] if self._head.options.get("corrections") else []
+            if lost and (stays_with := self._staying(lost)):
                 return stays_with
         elif dropped and reload == "refuse":
             raise SpecError(self._refusal(dropped))
@@ -91,11 +93,11 @@ class Reloading:
         told = [answer for answer in answers if answer[0] not in self._silent]
         return Reloaded(state, told, self._changing.heard)
 
-    def _staying(self, dropped: Sequence[Becoming]) -> Plan | None:
+    def _staying(self, lost: Sequence[str]) -> Plan | None:
         """The plan before, where that does for the program now: another version made it of the same one."""
         names = [source.name for source in self._head.sources]
         made = "another version of tidelog made other steps of this program"
-        told = "; ".join(map(str, dropped))
+        told = "; ".join(lost)
         if self._head.snapshot and names == list(self._sources) and can_stand_in(self._before, self._now.plan):
             logger.warning("%s: the run goes on with them, since with those of this version it would lose: %s", made, told)
             return replace(self._before, program=self._now.plan.program)

@@ -23,10 +23,12 @@ from oracle.agreement import records_of
 from oracle.lars_programs import lars_programs, lars_streams
 from oracle.programs import EVERYTHING, programs, streams
 from state.correcting import Letters, corrected, expected, in_sum, run, some_taken_back, write
+from state.versions import another
 from tidelog import Engine, Keep, MemorySink, MemorySource, SpecError, StateDirectory
 from tidelog.connectors.transport.descriptors import Descriptor
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.plan.stored import plan_digest
 from tidelog.runtime.corrections.taking_back import pieces_of
 from tidelog.runtime.durable import ledger
 from tidelog.runtime.durable.ledger import Ledger
@@ -269,6 +271,25 @@ def test_no_replay_begins_before_the_program_has_changed(tmp_path: Path) -> None
     told = told_of(now, tmp_path, "retract hot(a)@3 \n retract hot(a)@5", letters)
     assert letters.reasons == [BEYOND.format("hot", 3)]
     assert in_sum(told) == {"alarm(a)@[3..": 1, "warm(a)@[1..": 1}
+
+
+@pytest.mark.pure
+def test_another_version_takes_back_what_came_before(tmp_path: Path) -> None:
+    """Where it makes other steps of the program, the run goes on with those that it has: so all of it can be told again."""
+    was, letters = plan_of(PUMPS), Letters()
+    with another("other names", "other shapes"):
+        now = plan_of(PUMPS)
+    assert plan_digest(was) != plan_digest(now)
+    told_of(was, tmp_path, "hot(a)@1 \n hot(a)@2 \n hot(a)@3")
+    with another():
+        told_of(now, tmp_path, "hot(a)@4 \n hot(a)@5", letters)
+        told = told_of(now, tmp_path, "retract hot(a)@3", letters)
+    (tmp_path / "always").mkdir()
+    told_of(was, tmp_path / "always", "hot(a)@1 \n hot(a)@2 \n hot(a)@3")
+    told_of(was, tmp_path / "always", "hot(a)@4 \n hot(a)@5")
+    assert told == told_of(was, tmp_path / "always", "retract hot(a)@3")
+    assert letters.reasons == []
+    assert any("retract" in line for line in told)
 
 
 @pytest.mark.parametrize("has_snapshot", [False, True])
