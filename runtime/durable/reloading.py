@@ -57,6 +57,7 @@ class Reloading:
         self._alarms = {alarm.part("active"): alarm.name for alarm in self._now.plan.alarms}
         self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
         stored = Filling.of(session, before, sources=names)
+        stored.passing = self._now.passing = frozenset(source.name for source in head.sources if source.passing)
         self._restore(stored, unknown)
         begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
         self._changing = Changing(Standing(stored, begin, head.heard, unknown), self._now, store)
