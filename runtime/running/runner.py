@@ -86,7 +86,6 @@ class Runner:
     ) -> None:
         self._clock: Clock | None = None
         self._times: WritesTimes | None = None
-        self.plan = plan
         self._sources = Sources(sources, RestartPolicy() if run.restarts is None else run.restarts, run.idle_after)
         patience = RestartPolicy() if run.state is None else RestartPolicy(attempts=None)
         policy = patience if run.restarts is None else run.restarts
@@ -112,6 +111,11 @@ class Runner:
         self._grace = math.inf
         self._started = anyio.Event()
         self._in_a_row = 0
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that runs: once it has begun, that of its state, where another version of tidelog has made this."""
+        return self._session.plan
 
     def __repr__(self) -> str:
         ends = named(self._sources.names, "source"), named([sink.name for sink in self._sinks], "sink")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from state.versions import another
 from web.serving import Serving, serving, until
 
 from tidelog.connectors.http.watching.state import moment_of
@@ -241,3 +242,22 @@ async def test_what_was_late_before_there_was_a_desk_stays_late(tmp_path: Path) 
             assert answer.json()["rejected"] == (2 if room == "late" else 0), answer.text
             seen = {record[1] for record in run.sink.answers if record[0] == "seen"}
     assert seen == {("x",)}
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("kinds", [["other alarms"], ["other names"], ["other alarms", "other shapes"]])
+async def test_what_was_done_outlasts_another_version(tmp_path: Path, kinds: list[str]) -> None:
+    """Also where that makes other rules of an alarm, and no journal fills them: the list and the page are as before."""
+    async with desk(tmp_path) as run:
+        await post(run, held("hot", "north", 10) + held("hot", "south", 10) + held("hot", "x", 20, 20))
+        await act(run, "north", "acknowledge", comment="on my way")
+        await act(run, "south", "shelve", **{"for": "2 h"})
+        await post(run, held("hot", "x", 30, 30))
+    for at in (40, 50):
+        with another(*kinds):
+            async with desk(tmp_path) as run:
+                assert (state(run, "north"), state(run, "south")) == ("acknowledged", "shelved")
+                await post(run, held("hot", "x", at, at))
+                for path in ("/state", "/metrics", "/alarms"):
+                    answer = await run.client.get(path)
+                    assert answer.status_code in (200, 404), answer.text

@@ -34,9 +34,18 @@ TEXTS = (
     "docs/internals/",
     "docs/reference/commands.md",
     "docs/reference/api.md",
+    "docs/reference/licences.md",
+    "docs/reference/support.md",
 )
 """Those that need no example of their own: what is told there is shown elsewhere, or generated."""
-BESIDE = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/weather/SOURCE.md")
+BESIDE = (
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "changes/README.md",
+    "examples/weather/SOURCE.md",
+)
 """Documents outside of docs/, which have links and nothing to run."""
 _LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -91,7 +91,7 @@ async def test_what_a_step_takes_and_sends_is_shown(tmp_path: Path, is_eager: bo
     steps = StepTaps(
         session.plan, taps, session.listen, TimeFormatter(session.plan.timeline, iso=True), taken=["loud"], prefix=""
     )
-    steps.start()
+    steps.start(session.plan)
     session.push("temp", ["north", 9], time=0)
     with taps.listener("warm") as warm, taps.listener("calm") as calm, taps.listener("step:loud") as loud:
         session.push("temp", ["south", 9], time=1)

@@ -149,7 +149,7 @@ class Running:
         await self.engine.wait_started()
         if self._watch is not None:
             self._watch.is_ready = True
-        self._steps.start()
+        self._steps.start(self.engine.plan)
         task_status.started()
 
     def stop(self, grace: float) -> None:

@@ -26,11 +26,16 @@ class StepTaps:
     def __init__(self, plan: Plan, taps: Taps, listen: Listen, times: TimeFormatter, *, taken: Sequence[str], prefix: str):
         """`taken` are names that lead elsewhere; there are several programs if there is a `prefix`."""
         self._taps, self._listen, self._times = taps, listen, times
-        self.names = {step.id: f"{prefix}{step.id}" for step in plan.steps}
-        self.names |= {step: f"step:{name}" for step, name in self.names.items() if name in taken}
+        self._taken, self._prefix = taken, prefix
+        self.names = self._named(plan)
 
-    def start(self) -> None:
-        """The program runs from now on."""
+    def _named(self, plan: Plan) -> dict[str, str]:
+        names = {step.id: f"{self._prefix}{step.id}" for step in plan.steps}
+        return names | {step: f"step:{name}" for step, name in names.items() if name in self._taken}
+
+    def start(self, plan: Plan) -> None:
+        """The program runs from now on, by this plan: that of its state may have other steps."""
+        self.names = self._named(plan)
         for step, name in self.names.items():
             self._taps.switches[name] = partial(self._switch, step)
             if self._taps.is_tapped(name):
