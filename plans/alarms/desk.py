@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from fractions import Fraction
@@ -19,6 +20,7 @@ from tidelog.plans.tree.syntax import PriorityName
 StateName = Literal["out_of_service", "shelved", "suppressed", "unacknowledged", "acknowledged", "returned_unacknowledged"]
 PRIORITIES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 _ID_BYTES = 10
+_NAME: Final = re.compile(r"\{([^{}]*)\}")
 _encode = msgspec.json.Encoder().encode
 Key = tuple[str, Row]
 """An alarm with its arguments."""
@@ -103,10 +105,8 @@ def alarm_text(alarm: Alarm, row: Row) -> str:
     values = [value if isinstance(value, str) else format_constant(value) for value in row]
     if not declared.text:
         return f"{alarm.name}({', '.join(values)})" if values else alarm.name
-    text = declared.text
-    for name, value in zip(names, values, strict=True):
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    said = dict(zip(names, values, strict=True))
+    return _NAME.sub(lambda found: said.get(found[1], found[0]), declared.text)  # a value may hold the name of another
 
 
 def parts_of(alarms: Iterable[Alarm], silent: Iterable[str]) -> list[str]:

@@ -55,6 +55,7 @@ class Reloading:
         self._alarms = {alarm.part("active"): alarm.name for alarm in self._now.plan.alarms}
         self._gone = [alarm.name for alarm in before.alarms if alarm.name not in still]
         stored = Filling.of(session, before, sources=names)
+        stored.passing = self._now.passing = frozenset(source.name for source in head.sources if source.passing)
         self._restore(stored)
         begin = Begin(head.events, stored.intake.snapshot(), head.reach, frozenset(head.endless))
         self._changing = Changing(Standing(stored, begin, head.heard), self._now, store)
@@ -84,13 +85,14 @@ class Reloading:
             elif item.name in self._alarms and item.fate != "ended":
                 logger.warning("alarm `%s`, on the desk: %s", self._alarms[item.name], item.told)
         for name in self._gone:
-            logger.warning("alarm `%s` is not declared any more: what people did with it is dropped", name)
+            logger.warning("alarm `%s` is not declared any more: what people did with it counts no more", name)
         if not changed and self._has_changed:
             logger.warning("the program is written in another way: all is kept")
         state, answers = self._changing.go_on()
         watermarks = with_sources(state["intake"]["watermarks"], self._sources)
         state |= {"sources": list(self._sources), "intake": {**state["intake"], "watermarks": watermarks}}
-        told = [answer for answer in answers if answer[0] not in self._silent]
+        silent = self._silent.difference(name for storm in self._now.plan.storms for name in (storm.holds, storm.count))
+        told = [answer for answer in answers if answer[0] not in silent]
         return Reloaded(state, told, self._changing.heard)
 
     def _staying(self, lost: Sequence[str]) -> Plan | None:

@@ -42,6 +42,10 @@ class Watermarks:
         state.track(None, 0.0)
         self._refresh(state)
 
+    def knows(self, name: str) -> bool:
+        """Whether there is such a source, or one that has ended."""
+        return name in self.sources or name in self._ended
+
     def find(self, name: str) -> SourceState:
         """A source that is there, or one that has ended, of which nothing is taken any more. KeyError for no source."""
         if name not in self._ended:

@@ -17,7 +17,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.corrections.retold import Retold
 from tidelog.runtime.corrections.retractions import retractions_of
 from tidelog.runtime.emission.begun import Begun, begun_of
-from tidelog.runtime.journal.events import Event, Marked, Taken, numbered
+from tidelog.runtime.journal.events import Event, Marked, Opened, Passed, Taken, numbered
 from tidelog.runtime.network.graph import Message, Port
 from tidelog.runtime.ports.durability import Input, StateStore
 from tidelog.runtime.ports.interfaces import EmitMode
@@ -47,9 +47,17 @@ class Begin:
 class Filling(Retold):
     """A session that may begin in the middle of a stream. A `muted` port gets nothing from the step that feeds it."""
 
-    def twin(self, *, muted: Collection[Port] = ()) -> Filling:
+    passing: frozenset[str] = frozenset()
+    """Its sources that may have come while the journal was written."""
+
+    def twin(self) -> Filling:
         """A session with the same plan and options, of which nothing was told yet."""
-        return Filling.of(self, self.plan, muted=muted)
+        return Filling.of(self, self.plan)
+
+    def untold(self, *, muted: Collection[Port] = ()) -> Filling:
+        """One that is to be told the journal: a source that may have come later is not waited for until it speaks."""
+        names = [name for name in self.settings.sources if name not in self.passing]
+        return Filling.of(self, self.plan, muted=muted, sources=names)
 
     @staticmethod
     def of(session: Reasoner, plan: Plan, *, muted: Collection[Port] = (), sources: Sequence[str] | None = None) -> Filling:
@@ -90,6 +98,11 @@ class Filling(Retold):
         """Begin where an intake stood."""
         if begin.intake is not None:
             self._deliver(self._intake.resume(begin.intake))
+
+    def expect(self, event: Event) -> None:
+        """The source of an event counts from now on, if it did not already."""
+        if not isinstance(event, Opened | Marked | Passed) and not self.watermarks.knows(event.source):
+            self.watermarks.add(event.source, is_fixed=True)
 
     def tell_from(self, times: dict[str, int]) -> None:
         """Tell nothing of these watched steps before a time (encoded)."""
@@ -171,7 +184,11 @@ def marks_of(blocks: Iterable[Input]) -> Iterator[tuple[Begin, int]]:
 
 
 def fill(session: Filling, store: StateStore, begin: Begin, upto: int, alive: Alive | None = None) -> None:
-    """Tell a session the journal behind `begin`, up to the event number `upto`, but for what was taken back since."""
+    """Tell a session the journal behind `begin`, up to the event number `upto`, but for what was taken back since.
+
+    A source that the session does not know came while the journal was written, such as a desk with the first alarm: it is
+    there from what it says first.
+    """
     session.begin_behind(begin)
     _forget(session, alive)
     if begin.number >= upto:
@@ -182,6 +199,7 @@ def fill(session: Filling, store: StateStore, begin: Begin, upto: int, alive: Al
     for block in store.journal(begin.number + 1):
         for number, event in numbered(block, begin.number):
             if number <= upto:
+                session.expect(event)
                 session.tell(number, readable(event, session.plan))
         _forget(session, alive)
     session.without(())

@@ -184,7 +184,7 @@ class Changing:
     def go_on(self) -> tuple[dict[str, Any], list[Record]]:
         """The state of the session for the program now, and what is to be told at the change."""
         muted, blank = self._silenced()
-        told = self._now.twin(muted=muted)
+        told = self._now.untold(muted=muted)
         told.tell_from({step: self._tells_from(step) for step in self._watched()})
         alive = Alive(name for name in self._plan.outputs if name not in self._outputs)
         if self._begin.number < self._end.number or self._begin.intake is not None:
@@ -312,7 +312,7 @@ class Changing:
         on."""
         changed = (name for name in self._before.outputs if name not in self._outputs)
         found = Alive(changed, shift(self._news_from, -1))
-        again = self._stored.twin()
+        again = self._stored.untold()
         fill(again, self._store, self._begin, self._end.number, found)
         again.rest()
         found.take(again.pull_records(), again.frontier)

@@ -40,7 +40,8 @@ class Mixture:
             for i, state in enumerate(told["questions"])
         ]
         outlet = self._outlet(stored["outlet"], told["outlet"], blank)
-        return {**told, "intake": stored["intake"], "network": network, "outlet": outlet, "questions": questions}
+        intake = {name: stored[name] for name in ("sources", "intake")}
+        return {**told, **intake, "network": network, "outlet": outlet, "questions": questions}
 
     # --- steps ----------------------------------------------------------------------------------------------------------
 

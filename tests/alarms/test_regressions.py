@@ -146,3 +146,12 @@ def test_a_run_with_a_desk_goes_on_with_another_text(caplog: pytest.LogCaptureFi
         found, _ = half(other, store, facts, last=True, keep=KEEP, reload="drop")
     assert ("hot_state", ("s", "unacknowledged"), 60, 70) in found
     assert [record.getMessage().split(":")[0] for record in caplog.records] == ["hot_state"]
+
+
+def test_an_argument_that_looks_like_a_name_stays_in_a_text() -> None:
+    """The value of the next argument stood in its place."""
+    text = 'timeline integer. near(A, B) :- seen(A, B). alarm near(a: text, b: text), text "{a} is near {b}".'
+    run = Session(tidelog.compile(text, desk=True), held=True)
+    run.push("seen", ["{b}", "door"], time=1)
+    run.advance(1)
+    assert [item.text for item in run.open_alarms()] == ["{b} is near door"]

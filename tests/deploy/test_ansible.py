@@ -7,11 +7,19 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from deploy.apart import ROOT, Apart, apart, needed
 from tidelog.version import VERSION
 
 SECRET = "the password of a broker"  # noqa: S105 - of this test
+
+
+def test_each_variable_is_told() -> None:
+    """docs/howto/deploy.md has a line for each variable of the playbook."""
+    play = yaml.safe_load((ROOT / "deploy/ansible/gateway.yml").read_text("utf-8"))[0]
+    told = re.findall(r"^\| `(tidelog_\w+)` \|", (ROOT / "docs/howto/deploy.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(told) == sorted(play["vars"])
 
 
 @pytest.mark.long

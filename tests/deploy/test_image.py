@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from children import WAIT, child
 from deploy.apart import BASE, CERTIFICATES, ROOT, Containers, apart, free_port, is_there, needed
+from pages.blocks import blocks
 from tidelog.version import VERSION
 from waiting import eventually
 
@@ -44,7 +46,32 @@ RUN = (
     "--ulimit=nproc=1024:1024",
 )
 """What starts a container; control groups and a network of its own are not needed here."""
-STRICT = ("--read-only", "--read-only-tmpfs=false", "--cap-drop=all", "--security-opt=no-new-privileges")
+TAKES = ("--name", "--restart", "--memory", "--volume", "--publish", "--cap-drop", "--security-opt")
+"""The options of the documents that have a value behind them."""
+
+
+def documented() -> tuple[list[str], dict[str, list[str]], str]:
+    """The `docker run` of docs/howto/deploy.md: its options without a value, those with one, and the image."""
+    (block,) = (one.text for one in blocks((ROOT / "docs/howto/deploy.md").read_text("utf-8")) if "docker run" in one.text)
+    program, verb, *words, image = shlex.split(block.replace("\\\n", ""))
+    assert (program, verb) == ("docker", "run")
+    alone: list[str] = []
+    values: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        if word in TAKES:
+            values.setdefault(word, []).append(next(rest))
+        else:
+            alone.append(word)
+    return alone, values, image
+
+
+def test_the_documents_run_the_image_as_it_is() -> None:
+    """With the folders of the image, and its version; without rights, on a root that is read-only."""
+    alone, values, image = documented()
+    assert alone == ["--detach", "--read-only"] and image == f"ghcr.io/tidelog/tidelog:{VERSION}"
+    assert values["--volume"] == ["./plant:/etc/tidelog:ro", "plant-state:/var/lib/tidelog"]
+    assert (values["--cap-drop"], values["--security-opt"]) == (["all"], ["no-new-privileges"])
 
 
 def test_bases_are_pinned() -> None:
@@ -96,9 +123,11 @@ def look_at(tool: Containers) -> None:
 def run_twice(tool: Containers, plant: Path, port: int, told: Path) -> None:
     """Half of what makes an answer comes before a restart, half behind it."""
     facts = [{"opened": {"door": "north"}, "time": 1_700_000_000}, {"passed": {"door": "north"}, "time": 1_700_000_060}]
+    _, values, _ = documented()
+    strict = [f"{name}={value}" for name in ("--cap-drop", "--security-opt", "--volume") for value in values[name]]
+    strict = [word.replace("./plant", str(plant)) for word in strict] + ["--read-only", "--read-only-tmpfs=false"]
     for number, fact in enumerate(facts):
-        mounts = [f"--volume={plant}:/etc/tidelog:ro", "--volume=state:/var/lib/tidelog"]
-        command = tool.command(*RUN, f"--name=plant{number}", *STRICT, *mounts, f"localhost/tidelog:{VERSION}")
+        command = tool.command(*RUN, f"--name=plant{number}", *strict, f"localhost/tidelog:{VERSION}")
         with told.open("wb") as out, child(command, stdout=out, stderr=subprocess.STDOUT, env=tool.environment) as process:
             eventually(lambda process=process: is_there(port), process=process)
             tool.run("podman", "healthcheck", "run", f"plant{number}")

@@ -15,6 +15,7 @@ from web.serving import Serving, serving, until
 
 from tidelog.connectors.http.watching.state import moment_of
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.runtime.ports.durability import Keep
 
 pytestmark = pytest.mark.anyio
 
@@ -139,7 +140,7 @@ async def test_a_changed_program_says_what_it_drops(tmp_path: Path, caplog: pyte
         assert state(run, "north") == "acknowledged" and state(run, "hall") is None
         told = [entry["what"] for entry in (await run.client.get("/alarms/history")).json()["entries"]]
         assert "shelve" in told  # what was done is history, whatever is declared
-    assert "alarm `open` is not declared any more: what people did with it is dropped" in caplog.text
+    assert "alarm `open` is not declared any more: what people did with it counts no more" in caplog.text
     assert "too_warm" not in caplog.text
 
 
@@ -212,6 +213,35 @@ async def test_a_program_gets_its_first_alarm_and_loses_its_last(
     async with desk(tmp_path) as run:
         assert state(run, "north") == "returned_unacknowledged"
         assert state(run, "south") == "unacknowledged"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_a_desk_comes_and_goes_within_one_journal(tmp_path: Path, first: int) -> None:
+    """The last alarm went, and there is one again: what is filled from the journal is told what the desk of then did. It
+    was a fault: no source `desk` was known."""
+    plain = PROGRAM[: PROGRAM.index("alarm")] + "output too_warm."
+    for number, text in enumerate([PROGRAM, plain, PROGRAM, plain, PROGRAM][first:]):
+        begin = 100 * number
+        async with desk(tmp_path, text, reload="drop", keep=Keep(size=1 << 30)) as run:
+            await post(run, held("hot", "north", begin + 10, begin + 40) + held("hot", "x", begin + 20, begin + 20))
+            if text == PROGRAM:
+                assert state(run, "north") == "unacknowledged"
+                await act(run, "north", "acknowledge")
+                assert state(run, "north") == "acknowledged"
+
+
+async def test_what_was_late_before_there_was_a_desk_stays_late(tmp_path: Path) -> None:
+    """A desk that comes later holds back nobody in what is filled from the journal before it."""
+    plain = PROGRAM[: PROGRAM.index("alarm")] + "output too_warm."
+    more = "output seen. seen(R) :- diamondminus[0,99999] hot(R)."
+    for text, room, begin in ((plain, "x", 20), (plain, "late", 5), (PROGRAM, "x", 3000), (PROGRAM + more, "x", 4000)):
+        async with desk(tmp_path, text, reload="drop", keep=Keep(size=1 << 30)) as run:
+            answer = await run.post(
+                held("hot", room, begin, begin) + held("hot", "x", begin + 30, begin + 30), wait="commit"
+            )
+            assert answer.json()["rejected"] == (2 if room == "late" else 0), answer.text
+            seen = {record[1] for record in run.sink.answers if record[0] == "seen"}
+    assert seen == {("x",)}
 
 
 @pytest.mark.pure

@@ -137,3 +137,16 @@ def test_a_storm_is_told_as_one_over_a_restart_and_another_limit(tmp_path: Path)
             time = 170 + 10 * i
             told = run(tmp_path, broker, storm, [{"predicate": "heat", "args": ["r9"], "time": time}])
             assert told == [("hot/r9", (time - 10, None)), ("hot/r9", (time - 10, time - 10))]
+
+
+@pytest.mark.slow
+def test_a_storm_that_another_limit_ends_is_told_to_have_ended(tmp_path: Path) -> None:
+    """And one that another limit begins, to have begun: it was told an end without a begin, or never told the end."""
+    first: list[dict[str, object]] = [
+        {"predicate": "heat", "args": [f"r{i}"], "interval": f"[{10 + i},200]"} for i in range(5)
+    ]
+    with OddBroker() as broker:
+        assert ("alarm_storm/", (12, None)) in run(tmp_path, broker, "storm = 2\n", first)
+        for time, limit, wanted in ((20, 20, (12, 13)), (22, 2, (12, None))):
+            told = run(tmp_path, broker, f"storm = {limit}\n", [{"predicate": "heat", "args": ["r9"], "time": time}])
+            assert [(topic, times) for topic, times in told if topic == "alarm_storm/"] == [("alarm_storm/", wanted)]
