@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import socket
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +18,10 @@ from children import WAIT
 
 ROOT = Path(__file__).parents[2]
 BASE = "localhost/stand-in"
-RELEASE = "bookworm"
+_SYSTEM = platform.freedesktop_os_release() if sys.platform == "linux" else {}
+RELEASE = _SYSTEM.get("VERSION_CODENAME") or "bookworm"
+"""The Debian, or Ubuntu, that tests make: this machine's, since packages that are built here have its Python."""
+_PARTS = "main,universe" if _SYSTEM.get("ID") == "ubuntu" else "main"
 _APART = """
 set -e
 mount -t tmpfs none "$0"
@@ -78,7 +83,8 @@ class Apart:
     def make_debian(self, to: Path, *packages: str) -> None:
         """Make a small Debian with these packages, in a folder or as a tar file."""
         less = "--dpkgopt=path-exclude=/usr/share/{doc,man,locale}/*"
-        self.run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}", less, RELEASE, to)
+        kind = ["--variant=minbase", f"--components={_PARTS}", f"--include={','.join(packages)}"]
+        self.run("mmdebstrap", "--quiet", *kind, less, RELEASE, to)
 
 
 class Containers(Apart):
