@@ -64,7 +64,7 @@ def test_one_answer_that_cannot_be_sent_does_not_end_a_gateway(tmp_path: Path, b
         file = write(tmp_path, broker.url, ["press", bad, "saw"])
         first = run(file)
         assert first.returncode == 0, first.stderr
-        assert [message.topic for message in broker.taken] == [b"plant/press/hot", b"plant/saw/hot"]
+        assert sorted(message.topic for message in broker.taken) == [b"plant/press/hot", b"plant/saw/hot"]
         assert "warning: alarms: an answer cannot be delivered: " in first.stderr
         assert reason in first.stderr
         letters = [json.loads(line) for line in (tmp_path / "letters.jsonl").read_text().splitlines()]
