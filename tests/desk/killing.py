@@ -17,6 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,9 @@ def act(connection: HTTPConnection, number: int) -> int:
     if not action:
         return post(connection, LATER)
     _, history = ask(connection, "GET", "/alarms/history")
-    identity = next(entry["id"] for entry in history["entries"] if entry["args"] == [room])
+    identity = next((entry["id"] for entry in history["entries"] if entry["args"] == [room]), None)
+    if identity is None:  # the history has lost it
+        return HTTPStatus.NOT_FOUND
     told = {"who": "anna", "comment": f"step {number}"} | ({"for": length} if length else {})
     return ask(connection, "POST", f"/alarms/{identity}/{action}", json.dumps(told))[0]
 
