@@ -239,6 +239,8 @@ def run() -> None:
         if told is None:
             break
         found.append(told)
+        if mutants and told:  # the mistake shows
+            break
     json.dump({"golden": [golden[0], sorted(golden[1])], "told": found}, sys.stdout)
 
 
