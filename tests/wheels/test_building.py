@@ -55,10 +55,12 @@ def test_actions_are_pinned_by_commit(name: str) -> None:
 
 
 def test_only_jobs_that_publish_or_sign_may_write() -> None:
-    """Whatever builds or runs code of others has nothing but the right to read."""
+    """Whatever builds or runs code of others has nothing but the right to read; but the image is built where it is pushed,
+    once all has been published."""
     assert all(yaml.safe_load(text)["permissions"] == {"contents": "read"} for text in WORKFLOWS.values())
     writing = {name for name, job in RELEASE["jobs"].items() if "write" in job.get("permissions", {}).values()}
-    assert writing == {"attest", "publish", "release"}
+    assert writing == {"attest", "publish", "image", "release"}
+    assert RELEASE["jobs"]["image"]["needs"] == "publish"
     assert RELEASE["jobs"]["publish"]["environment"]["name"] == "pypi"
     assert not [job for job in CHECKS["jobs"].values() if "permissions" in job]
 
