@@ -30,7 +30,8 @@ def main(arguments: list[str], root: Path = Path("/"), supervisor: str = "http:/
         os.setgroups([])
         os.setgid(USER)
         os.setuid(USER)
-    os.execvpe("tidelog", ["tidelog", "gateway", told["file"], *arguments], {**os.environ, **told["environment"]})  # noqa: S606, S607
+    command = ["tidelog", "gateway", told["file"], *arguments]
+    os.execvpe("tidelog", command, {**os.environ, **told["environment"]})  # noqa: S606, S607 - the image has it in its path
 
 
 def prepare(root: Path, supervisor: str) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def broker(supervisor: str) -> dict[str, str]:
         f"{supervisor}/services/mqtt", headers={"authorization": f"Bearer {os.environ.get('SUPERVISOR_TOKEN', '')}"}
     )
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - likewise
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - the same address
             found = json.load(answer)["data"]
     except (OSError, ValueError, KeyError) as error:
         say(f"Home Assistant names no broker ({error}): MQTT_URL, MQTT_USER and MQTT_PASSWORD are empty")

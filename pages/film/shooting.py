@@ -49,7 +49,7 @@ class Film:
         """One picture, which is shown for so many seconds."""
         box = pointed.bounding_box() if pointed else None
         for scheme in SCHEMES:
-            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type] # `light` or `dark`
             picture = self.page.screenshot(animations="disabled", caret="hide")
             ground, ink = _COLOURS[scheme]
             self.table.set_content(

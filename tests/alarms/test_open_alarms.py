@@ -204,7 +204,7 @@ def test_a_run_that_goes_on_has_the_list_from_scratch(kind: Kind, change: str, d
             keep=KEEP,
             reload="drop",
             emit="changes",
-            at_end=at_end,  # type: ignore[arg-type]
+            at_end=at_end,  # type: ignore[arg-type] # one of the two
             observer=watcher,
         )
         watcher.engine, watcher.plan = engine, plan
@@ -263,7 +263,7 @@ def test_a_list_costs_what_has_changed() -> None:
         counted.append(given)
         return original(self, *given)
 
-    Held.since = counting  # type: ignore[method-assign]
+    Held.since = counting  # type: ignore[method-assign] # it counts calls
     try:
         session.acknowledge("hot", ["r7"], who="anna", time=11)
         session.advance(12)
@@ -273,7 +273,7 @@ def test_a_list_costs_what_has_changed() -> None:
         session.open_alarm(session.open_alarms()[0].id)
         assert not counted
     finally:
-        Held.since = since  # type: ignore[method-assign]
+        Held.since = since  # type: ignore[method-assign] # as it was
 
 
 def test_nothing_is_kept_while_nobody_looks() -> None:

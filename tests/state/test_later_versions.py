@@ -51,6 +51,16 @@ def changed(text: str, *kinds: str) -> tuple[Plan, Plan]:
     return was, now
 
 
+def two_versions(data: st.DataObject) -> tuple[Plan, Plan, list[Record], int]:
+    """The plans that this version and another one make of a drawn program; its facts, and where they are cut."""
+    program, facts = drawn_program(data)
+    was = compiled(program)
+    with another(*data.draw(st.lists(st.sampled_from(KINDS), min_size=1, unique=True))):
+        now = compiled(program)
+    given = taken(facts, was)
+    return was, now, given, data.draw(st.integers(0, len(given)))
+
+
 def goes_on(was: Plan, now: Plan, facts: Sequence[Record], cut: int, **options: Any) -> tuple[list[Record], list[Record]]:
     """What the second half of a run tells: of one version throughout, and of another one from the cut on."""
     undisturbed, store = Memory(), Memory()
@@ -80,18 +90,13 @@ def test_a_plan_is_what_was_stored_of_it(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_a_run_goes_on_in_a_later_version(data: st.DataObject) -> None:
     """Whatever other steps it makes of a program, it tells what the version before would have told, and refuses nothing."""
-    program, facts = drawn_program(data)
-    was = compiled(program)
-    with another(*data.draw(st.lists(st.sampled_from(KINDS), min_size=1, unique=True))):
-        now = compiled(program)
-    given = taken(facts, was)
-    cut = data.draw(st.integers(0, len(given)))
+    was, now, given, cut = two_versions(data)
     emit = data.draw(st.sampled_from(["intervals", "final", "changes"]))
     options: dict[str, Any] = {"emit": emit, "lateness": data.draw(st.integers(0, 2))}
     options["keep"] = data.draw(st.sampled_from([None, KEEP]))
     found, expected = goes_on(was, now, given, cut, **options)
     for output in was.outputs:
-        assert of(output, found, emit) == of(output, expected, emit), (format_program(program), given, cut, options)
+        assert of(output, found, emit) == of(output, expected, emit), (format_program(was.program), given, cut, options)
 
 
 @pytest.mark.slow
@@ -99,12 +104,7 @@ def test_a_run_goes_on_in_a_later_version(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_a_snapshot_goes_on_in_a_later_version(data: st.DataObject) -> None:
     """A session goes on with the plan of its snapshot: it tells what one tells that was never stopped."""
-    program, facts = drawn_program(data)
-    was = compiled(program)
-    with another(*data.draw(st.lists(st.sampled_from(KINDS), min_size=1, unique=True))):
-        now = compiled(program)
-    given = taken(facts, was)
-    cut = data.draw(st.integers(0, len(given)))
+    was, now, given, cut = two_versions(data)
     emit: Any = data.draw(st.sampled_from(["intervals", "final", "changes"]))
     first = Session(was, emit=emit, lateness=100)
     first.push_records(given[:cut])
@@ -117,7 +117,7 @@ def test_a_snapshot_goes_on_in_a_later_version(data: st.DataObject) -> None:
     for session in (first, then):
         session.push_records(given[cut:])
         session.finish()
-    assert Counter(then.pull_records()) == Counter(first.pull_records()), (format_program(program), given, cut)
+    assert Counter(then.pull_records()) == Counter(first.pull_records()), (format_program(was.program), given, cut)
     assert Counter(map(str, then.pull_violations())) == Counter(map(str, first.pull_violations()))
 
 
