@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from typing import Any
 
@@ -16,14 +13,10 @@ from children import WAIT
 from pages.__main__ import BUILD
 from pages.playground.building import build_playground
 from pages.recipes import recipes
+from playground.served import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 LONGEST = 1000 * WAIT
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +26,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     pyodide, wheels = BUILD / "npm" / "node_modules" / "pyodide", BUILD / "wheels"
     assert pyodide.is_dir() and wheels.is_dir(), "run `make playground` first: it fetches Pyodide"
     build_playground(pyodide, wheels, folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(folder) as address:
+        yield f"{address}/"
 
 
 @pytest.fixture(scope="module")
