@@ -5,11 +5,13 @@ that a gateway may need: `pip install --require-hashes -r deploy/constraints.txt
 install that. `building/constraints.txt` has what wheels are built with, the compiler too, and the tools of
 `.github/workflows/release.yml`: `pip install --require-hashes -c building/constraints.txt build`, and
 `PIP_BUILD_CONSTRAINT` for what a build installs itself. It needs `uv` (`pip install uv`), and asks the package index that
-is set up. With `--requirements` it prints what a wheel with compiled modules is built with, and writes nothing.
+is set up. With `--requirements` it prints the names of what a wheel with compiled modules is built with, and writes
+nothing.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -29,7 +31,7 @@ _HEAD = "# Made by `python -m releasing.pins`: what {}. Do not edit.\n"
 def main() -> int:
     """Write the pins anew; the exit code is that of uv."""
     if sys.argv[1:] == ["--requirements"]:
-        sys.stdout.write("".join(f"{line}\n" for line in build_requirements()))
+        sys.stdout.write("".join(f"{name_of(line)}\n" for line in build_requirements()))
         return 0
     extras = [word for extra in EXTRAS for word in ("--extra", extra)]
     code = _write(PINS, "release builds and images install", ["pyproject.toml", *extras], "")
@@ -41,6 +43,15 @@ def build_requirements() -> list[str]:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     compiling = [*settings["tool"]["tidelog"]["compile-requires"], *settings["project"]["dependencies"]]
     return [*settings["build-system"]["requires"], *compiling]
+
+
+def name_of(requirement: str) -> str:
+    """The name of a package without its versions, which the pins say: older versions of pip take no others beside hashes.
+
+    >>> name_of("mypy>=2.4,<3")
+    'mypy'
+    """
+    return re.split(r"[^\w.-]", requirement)[0]
 
 
 def _write(target: Path, told: str, wanted: Sequence[str], text: str) -> int:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from examples.documents import ROOT
 
-from releasing.pins import BUILD_PINS, TOOLS, build_requirements
+from releasing.pins import BUILD_PINS, TOOLS, build_requirements, name_of
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOWS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
@@ -78,7 +78,7 @@ def test_releases_are_built_with_pinned_tools() -> None:
     blocks = re.split(r"\n(?=[a-z])", BUILD_PINS.read_text("utf-8").partition("\n")[2])
     assert all("==" in block and "--hash=sha256:" in block for block in blocks)
     pinned = {block.partition("==")[0] for block in blocks}
-    names = {re.split(r"[<>=\[]", item)[0] for item in [*build_requirements(), *TOOLS]}
+    names = {name_of(item) for item in [*build_requirements(), *TOOLS]}
     assert {"setuptools", "mypy"} <= names <= pinned
     lines = re.findall(r"pip install (.*)", WORKFLOWS["release.yml"])
     tools = [line.split() for line in lines if "--constraint" in line]
