@@ -16,7 +16,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
@@ -217,17 +217,21 @@ class WebhookSink(GivingUp):
         if self._client is None:
             raise RuntimeError("the sink has not been entered")
         try:
-            with anyio.fail_after(self._endpoint.timeout * 2):  # of a body that never ends
+            with self._in_time():
                 headers = self._signed(name, body)
                 request = self._client.build_request("POST", self._endpoint.url, content=body, headers=headers)
-                request.stream = _Body(body)
+                request.stream = Body(body)
                 async with aclosing(await self._client.send(request, stream=True)) as answer:
-                    status, told = answer.status_code, _retry_after(answer.headers.get("retry-after", ""))
+                    status, told = answer.status_code, retry_after(answer.headers.get("retry-after", ""))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return f"{type(error).__name__}: {error}"[:_MOST_TEXT].rstrip(": "), None, False
         if 200 <= status < 300:
             return None, None, True
         return f"status {status}", told, 400 <= status < 500 and status not in _PASSING | _OF_PLACE
+
+    def _in_time(self) -> AbstractContextManager[object]:
+        """TimeoutError for an answer whose body never ends."""
+        return anyio.fail_after(self._endpoint.timeout * 2)
 
     def _signed(self, name: str, body: bytes) -> dict[str, str]:
         moment = str(int(time.time()))
@@ -244,13 +248,13 @@ class WebhookSink(GivingUp):
             logger.warning("%s: %s", self.name, text)
 
 
-class _Body(httpx.AsyncByteStream):
+class Body(httpx.AsyncByteStream):
     """A body in one piece. The library's own is a generator, which is never closed where a request is cancelled."""
 
     def __init__(self, data: bytes) -> None:
         self._rest = [data]
 
-    def __aiter__(self) -> _Body:
+    def __aiter__(self) -> Body:
         return self
 
     async def __anext__(self) -> bytes:
@@ -268,7 +272,7 @@ def sign(key: bytes, name: str, moment: str, body: bytes) -> str:
     return "v1," + base64.b64encode(hmac.digest(key, f"{name}.{moment}.".encode() + body, "sha256")).decode()
 
 
-def _retry_after(text: str) -> float | None:
+def retry_after(text: str) -> float | None:
     """The seconds that a receiver asks for, as a number or as a date."""
     if text.isascii() and text.isdigit():
         return float(text[:9])

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from tidelog.connectors.formats.formatting import TimeFormatter
-from tidelog.connectors.http.watching.devices import Devices
+from tidelog.connectors.http.watching.devices import PostedTo
 from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
 from tidelog.connectors.mapping.messages import HearsMessages, Message, write_recorded
 from tidelog.connectors.outbox.outbox import Outbox
@@ -65,7 +65,7 @@ class Running:
                 source.on_messages = partial(self._pass_on, name)
                 self._mapped.append(name)
         if watch is not None:
-            watch.devices = [source for source in unit.sources.values() if isinstance(source, Devices)]
+            watch.devices = [source for source in unit.sources.values() if isinstance(source, PostedTo)]
         self.engine = self._make(letters)
         self.engine.write_times(self._times)
         prefix = f"{unit.settings.name}:" if len(settings.programs) > 1 else ""

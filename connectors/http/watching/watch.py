@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.http.desk.desk import Desk
-from tidelog.connectors.http.watching.devices import Devices
+from tidelog.connectors.http.watching.devices import PostedTo
 from tidelog.connectors.http.watching.feed import Feed
 from tidelog.connectors.http.watching.ingest import Ingest, Posted, Ticket
 from tidelog.connectors.http.watching.lanes import Lanes
@@ -59,8 +59,8 @@ class Watch:
     ) -> None:
         self.name = plan.name if name is None else name
         self.ingest = Ingest()
-        self.devices: list[Devices] = []
-        """The sources of the program that are posted to by devices."""
+        self.devices: list[PostedTo] = []
+        """The sources of the program that are posted to."""
         self.feed = Feed(kept_answers, kept_bytes)
         self.now, self.clock = now, clock
         self.is_ready = self.is_durable = self.goes_by_clock = False

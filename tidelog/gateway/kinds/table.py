@@ -23,6 +23,7 @@ ENDS: Final[tuple[End, ...]] = ("source", "sink")
 _OWN: Final[dict[End, dict[str, str]]] = {
     "source": {
         "http": "devices",
+        "influx": "influx",
         "modbus": "modbus",
         "mqtt": "mqtt",
         "opcua": "opcua",
@@ -30,6 +31,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "spec": "spec",
     },
     "sink": {
+        "influx": "influx",
         "mqtt": "mqtt",
         "spec": "spec",
         "webhook": "webhook",
