@@ -6,6 +6,7 @@ beside `active`: true from the begin on, and false behind the end. What is told 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -200,7 +201,9 @@ def _value(value: Any, is_whole: bool) -> str:
             raise ValueError(f"{value} is beyond 64 bits")
         return f"{value}i"
     if isinstance(value, int | float):
-        return repr(float(value))
+        if not math.isfinite(number := float(value)):
+            raise ValueError(f"{value} is no number that a field has")
+        return repr(number)
     if "\n" in str(value):
         raise ValueError("a text has a line end, which no field has")
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'

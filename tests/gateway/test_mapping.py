@@ -302,18 +302,18 @@ TIMELINES = [
 
 @given(
     declared=st.sampled_from(TIMELINES),
-    format=st.sampled_from(["s", "ms", "us"]),
+    format=st.sampled_from(["s", "ms", "us", "ns"]),
     count=st.one_of(st.integers(-(10**4), 10**4), st.integers(-(10**19), 10**19), st.integers(-50, 50).map((7000).__mul__)),
 )
 def test_a_count_is_an_exact_time(declared: str, format: Any, count: int) -> None:
-    """A whole number of seconds, milliseconds or microseconds, as a fraction that is rounded as the program says."""
+    """A whole number of seconds, or of parts of one, as a fraction that is rounded as the program says."""
     timeline = tidelog.compile(f"{declared} p(X) :- q(X).").schema.timeline
     assert timeline.unit is not None
 
     def exact() -> int:
-        if abs(count) >= 10**18:
+        if abs(count) >= 2**63:
             raise DataError(f"expected a time in {format} since 1970, got {count}")
-        time = Fraction(count, {"s": 1, "ms": 1000, "us": 1_000_000}[format]) / timeline.unit
+        time = Fraction(count, {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[format]) / timeline.unit
         return timeline.encode_point(timeline.rounded(time))
 
     assert told(lambda: written(timeline, format)(count)) == told(exact)
