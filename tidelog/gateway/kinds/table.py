@@ -24,6 +24,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
     "source": {
         "http": "devices",
         "influx": "influx",
+        "kafka": "kafka",
         "modbus": "modbus",
         "mqtt": "mqtt",
         "opcua": "opcua",
@@ -32,6 +33,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
     },
     "sink": {
         "influx": "influx",
+        "kafka": "kafka",
         "mqtt": "mqtt",
         "spec": "spec",
         "webhook": "webhook",
