@@ -131,6 +131,8 @@ class KafkaSource:
             raise ConnectionError(f"the cluster does not answer: {error.args[0].str()}") from None
         if known.error is not None:
             raise ConnectionError(f"topic `{topic}`: {known.error.str()}")
+        if not known.partitions:
+            raise ConnectionError(f"topic `{topic}` has no partitions")
         return sorted(known.partitions)
 
     def _begin(self, consumer: Consumer, part: Part) -> int:

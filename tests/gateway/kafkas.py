@@ -9,7 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from confluent_kafka import Producer
+
 from children import WAIT
+from waiting import eventually
 
 CLUSTER = """import sys
 from confluent_kafka import Producer
@@ -26,6 +29,11 @@ class Cluster:
 
     def __init__(self, process: subprocess.Popen[str], brokers: str) -> None:
         self._process, self.brokers = process, brokers
+
+    def make(self, topic: str) -> None:
+        """Let there be a topic: it is made, with four partitions, when a producer asks for it."""
+        asking = Producer({"bootstrap.servers": self.brokers, "log_level": 0})
+        eventually(lambda: asking.list_topics(topic, timeout=WAIT).topics[topic].partitions)
 
     def pause(self) -> None:
         os.kill(self._process.pid, signal.SIGSTOP)

@@ -42,6 +42,7 @@ class RecordsBench(SinkBench):
         self._cluster, self._topic = cluster, f"kit{next(_numbers)}"
         self._reader = Consumer({**_config(cluster), "group.id": "reader", "auto.offset.reset": "earliest"})
         self._got: list[Arrival] = []
+        cluster.make(self._topic)
         parts = self._reader.list_topics(self._topic, timeout=WAIT).topics[self._topic].partitions
         self._reader.assign([TopicPartition(self._topic, number, 0) for number in parts])
 
@@ -87,7 +88,7 @@ class TopicBench(SourceBench):
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._topic = cluster, f"kit{next(_numbers)}"
         self._producer = Producer({**_config(cluster), "linger.ms": 0})
-        self._producer.list_topics(self._topic, timeout=WAIT)
+        cluster.make(self._topic)
 
     def open(self) -> KafkaSource:
         config = {**_config(self._cluster), "group.id": self._topic}
