@@ -26,7 +26,11 @@ _WAIT = 0.1
 _METADATA_SECONDS = 10.0
 _LOOK_AGAIN = 60.0
 """Every so many seconds one looks for partitions that are new."""
-_BOUNDS = {"queued.min.messages": 10_000, "queued.max.messages.kbytes": 16_384, "fetch.message.max.bytes": 1_048_576}
+_BOUNDS = {
+    "queued.min.messages": 10_000,
+    "queued.max.messages.kbytes": 16_384,
+    "fetch.queue.backoff.ms": 5,  # the library's own is a second, in which ten times as many would have been read
+}
 """How much the library reads ahead."""
 _PASSING = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE, KafkaError._TIMED_OUT}
 """Errors that come by themselves when the cluster is away, and go when it is back: the library connects anew."""
