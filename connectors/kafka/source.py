@@ -29,6 +29,7 @@ _LOOK_AGAIN = 60.0
 _BOUNDS = {
     "queued.min.messages": 10_000,
     "queued.max.messages.kbytes": 16_384,
+    "fetch.wait.max.ms": 100,
     "fetch.queue.backoff.ms": 5,  # the library's own is a second, in which ten times as many would have been read
 }
 """How much the library reads ahead."""
@@ -63,15 +64,28 @@ class KafkaSource:
     ) -> None:
         self.name = name
         self._config = {**config, **_BOUNDS, "enable.auto.commit": False, "auto.offset.reset": "error"}
+        self._config["enable.partition.eof"] = True
         self._mapper, self._topics, self._start, self._is_divided = mapper, sorted(set(topics)), start, bool(by)
         self._consumer: Consumer | None = None
         self._next: dict[Part, int] = {}
         self._fetched: list[Record] = []
         self._letters: list[Rejected] = []
         self._looked = 0.0
+        self._waits: dict[Part, int] = {}  # where partitions end that have not been read up to there
+        self._seen: dict[Part, int] = {}  # up to where there is nothing more to read, whatever the last record's offset is
+        self._must_look = True
         self.is_connected = False
         """Whether the cluster has answered, and no connection to it was lost since."""
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it is away, or something that waited in the cluster has not been returned."""
+        return not self.is_connected or self._must_look or bool(self._waits)
+
+    def listen_again(self) -> None:
+        """The process was not listening for a while: find out again what waits."""
+        self._must_look = True
 
     async def __aenter__(self) -> KafkaSource:
         """Raises OSError where the cluster does not answer, or has no such topic."""
@@ -125,8 +139,23 @@ class KafkaSource:
         found = []
         for topic in self._topics:
             found += [(topic, number) for number in self._numbers(consumer, topic)]
-        consumer.assign([TopicPartition(*part, self._begin(consumer, part)) for part in found])
+        begins = [TopicPartition(*part, self._begin(consumer, part)) for part in found]
+        self._seen = {}
+        self._look_at_ends(consumer)  # before anything is fetched: an answer waits for a fetch that waits for a record
+        consumer.assign(begins)
         self._looked, self.is_connected = time.monotonic(), True
+
+    def _look_at_ends(self, consumer: Consumer) -> None:
+        """Note up to where something waits."""
+        self._waits = {part: self._ends(consumer, part)[1] for part in self._next}
+        self._must_look = False
+        self._arrive()
+
+    def _arrive(self) -> None:
+        """Forget the partitions that have been read up to where something waited."""
+        if self._waits:
+            reached = {part: max(at, self._seen.get(part, 0)) for part, at in self._next.items()}
+            self._waits = {part: end for part, end in self._waits.items() if reached[part] < end}
 
     def _numbers(self, consumer: Consumer, topic: str) -> Iterable[int]:
         try:
@@ -158,14 +187,28 @@ class KafkaSource:
         """Take what there is; wait a moment where there is nothing."""
         if time.monotonic() - self._looked > _LOOK_AGAIN:
             self._look_again(consumer)
+        if self._must_look and self.is_connected:
+            self._look_at_ends(consumer)
         first = consumer.poll(_WAIT)
         records = [] if first is None else [first, *consumer.consume(MAX_BATCH - 1, 0)]
         for record in records:
-            if record.error() is None:
+            error = record.error()
+            if error is None:
                 self._fetched.append(record)
-                self.is_connected = True
+                self._is_back()
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._seen[record.topic(), record.partition()] = record.offset()
+                self._is_back()
             else:
                 self._failed(consumer, record)
+
+        if not self._fetched:
+            self._arrive()
+
+    def _is_back(self) -> None:
+        """The cluster has answered; where it was away, more may wait than was known."""
+        self._must_look = self._must_look or not self.is_connected
+        self.is_connected = True
 
     def _look_again(self, consumer: Consumer) -> None:
         self._looked = time.monotonic()
@@ -216,6 +259,7 @@ class KafkaSource:
             parts += made.parts if made.parts is not None else [f"{topic}:{number}"] * len(made.records)
             self._next[topic, number] = some[-1].offset() + 1
         whole.places, whole.parts = places, parts
+        self._arrive()
         offsets: dict[str, dict[int, int]] = {}
         for (topic, number), at in self._next.items():
             offsets.setdefault(topic, {})[number] = at

@@ -12,6 +12,8 @@ SLOWEST = (
     "docs/howto/corrections.md",
     "docs/howto/frames.md",
     "docs/howto/gateway.md",
+    "docs/howto/influxdb.md",
+    "docs/howto/kafka.md",
     "docs/howto/restart.md",
     "docs/howto/spark.md",
     "docs/reference/aggregates.md",

@@ -103,6 +103,22 @@ async def test_a_later_run_goes_on_at_its_offsets(kafka: Cluster, topic: str) ->
         assert sorted(map(str, numbers(await take(later, 3)))) == ["2", "3", "4"]
 
 
+async def test_what_waited_holds_up_the_clock(kafka: Cluster, topic: str) -> None:
+    """It is behind until all is returned that waited, also after nobody has listened for a while."""
+    send(kafka, topic, [b'{"n":1}'])
+    reading = source(kafka, topic)
+    assert reading.is_behind
+    async with reading:
+        assert reading.is_behind
+        await take(reading, 1)
+        assert not reading.is_behind
+        reading.listen_again()
+        assert reading.is_behind
+        send(kafka, topic, [b'{"n":2}', b'{"n":3}'])
+        await take(reading, 2)
+        assert not reading.is_behind
+
+
 async def test_latest_begins_with_what_comes(kafka: Cluster, topic: str) -> None:
     """What was there before is not read."""
     send(kafka, topic, [b'{"n":1}'])

@@ -21,6 +21,7 @@ from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.testing.connectors import PLAN, Arrival, SinkBench, SinkKit, SourceBench, SourceKit, number_in
 
 _numbers = itertools.count(1)
+pytestmark = [pytest.mark.slow, pytest.mark.long]  # each test waits for fetches, which the cluster answers late
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,9 @@ class RecordsBench(SinkBench):
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._topic = cluster, f"kit{next(_numbers)}"
-        self._reader = Consumer({**_config(cluster), "group.id": "reader", "auto.offset.reset": "earliest"})
+        self._reader = Consumer(
+            {**_config(cluster), "group.id": "reader", "fetch.wait.max.ms": 20, "auto.offset.reset": "earliest"}
+        )
         self._got: list[Arrival] = []
         cluster.make(self._topic)
         parts = self._reader.list_topics(self._topic, timeout=WAIT).topics[self._topic].partitions
