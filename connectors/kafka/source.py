@@ -190,7 +190,7 @@ class KafkaSource:
         if self._must_look and self.is_connected:
             self._look_at_ends(consumer)
         first = consumer.poll(_WAIT)
-        records = [] if first is None else [first, *consumer.consume(MAX_BATCH - 1, 0)]
+        records: list[Record] = [] if first is None else [first, *consumer.consume(MAX_BATCH - 1, 0)]
         for record in records:
             error = record.error()
             if error is None:
