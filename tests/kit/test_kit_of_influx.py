@@ -103,7 +103,7 @@ class UdpBench(SourceBench):
 
 
 class TestPointsByUdp(SourceKit):
-    """What datagrams can have. What is posted is in `tests/web/test_writes.py`, and in the kills: a request is answered when
+    """What datagrams can have. What is posted is in `tests/web/test_influx_writes.py`, and in the kills: a request is answered when
     the gateway's own server says so, which the kit does not have."""
 
     cannot: ClassVar = {
