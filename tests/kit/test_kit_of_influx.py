@@ -103,8 +103,8 @@ class UdpBench(SourceBench):
 
 
 class TestPointsByUdp(SourceKit):
-    """What datagrams can have. What is posted is in `tests/web/test_influx_writes.py`, and in the kills: a request is answered when
-    the gateway's own server says so, which the kit does not have."""
+    """What datagrams can have. What is posted is in `tests/web/test_influx_writes.py`, and in the kills: a request is
+    answered when the gateway's own server says so, which the kit does not have."""
 
     cannot: ClassVar = {
         "it_goes_on_when_a_connection_was_lost": "datagrams have no connection",
