@@ -32,6 +32,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
     "sink": {
         "mqtt": "mqtt",
         "spec": "spec",
+        "sql": "sql",
         "webhook": "webhook",
     },
 }
