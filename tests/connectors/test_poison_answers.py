@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import os
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,9 @@ from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.parquet_sink import ParquetSink
 from tidelog.connectors.sinks.stdout_sink import StdoutSink
+from tidelog.connectors.sql.database import database
+from tidelog.connectors.sql.sink import SqlSink
+from tidelog.connectors.sql.tables import tables_of
 from tidelog.plans.data.facts import Record
 
 pytestmark = pytest.mark.anyio
@@ -57,6 +62,9 @@ CASES = {
     ("ParquetSink", "not encodable"),
     ("ParquetSink", "refused for good"),
     ("SocketSink", "not encodable"),
+    ("SqlSink", "not encodable"),
+    ("SqlSink", "refused for good"),
+    ("SqlSink", "too long"),
     ("StdoutSink", "not encodable"),
     ("WebhookSink", "not encodable"),
     ("WebhookSink", "refused for good"),
@@ -83,6 +91,7 @@ CANNOT = {
     ("OutboxSink", "too long"): "SQLite holds texts of a billion bytes, and no source brings one so long",
     ("OutboxSink", "refused for good"): "it has one column for all arguments, as JSON",
     ("OutboxSink", "refused for now"): "while it is full, no answer is taken, whatever it is (tests/outbox)",
+    ("SqlSink", "refused for now"): "a database that is busy is busy for every row",
     ("MemorySink", "too long"): "it keeps answers as they are",
     ("MemorySink", "not encodable"): "it encodes nothing",
     ("MemorySink", "refused for good"): "it takes all that it is given",
@@ -236,6 +245,43 @@ async def test_an_outbox_leaves_out_what_it_cannot_hold(tmp_path: Path) -> None:
         sink.resume("run1", 0, None)
         await check_poison(sink, ODD, rows, "cannot be encoded")
         assert sink.confirmed() == 8
+
+
+# --- databases ----------------------------------------------------------------------------------------------------------
+
+
+@BOTH_LOOPS
+@pytest.mark.parametrize(
+    ("poison", "reason"),
+    [
+        (ODD, "`machine` cannot be encoded: surrogates not allowed"),
+        (("hot", ("poison", "warm"), 3, 3), "`celsius` is a column of numbers of double precision, got 'warm'"),
+        (("hot", ("poison" + "x" * 4_000, 1), 3, 3), "the database refuses it: .*too big"),
+    ],
+    ids=["not encodable", "refused for good", "too long"],
+)
+async def test_a_table_of_a_database_leaves_out_what_it_does_not_take(tmp_path: Path, poison: Record, reason: str) -> None:
+    """Found out before it is sent, or by the database, which then takes all others."""
+    plan = tidelog.compile("timeline integer. input t(m: text, c: number). input hot(machine: text, celsius: number).")
+    there = database("sqlite:answers.db", folder=tmp_path)
+    there.connect = partial(limited, there.connect)  # type: ignore[method-assign]
+    tables = tables_of(plan.schema, ["hot"], there)
+    sink = SqlSink(there, tables, JsonEncoder(plan.schema), name="history", key="history")
+    sink.resume("run1", 0, None)
+
+    def rows() -> list[str]:
+        with closing(sqlite3.connect(tmp_path / "answers.db")) as connection:
+            return [name for (name,) in connection.execute("SELECT machine FROM hot ORDER BY rowid")]
+
+    await check_poison(sink, poison, rows, reason)
+    assert sink.confirmed() == 8
+
+
+def limited(connect: Callable[[], Any]) -> Any:
+    """A connection to a database that takes rows of a few thousand bytes."""
+    connection = connect()
+    connection._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 3_000)
+    return connection
 
 
 # --- MQTT ---------------------------------------------------------------------------------------------------------------
