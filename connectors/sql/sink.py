@@ -160,13 +160,20 @@ class SqlSink(GivingUp):
         first = 0 if self._heading is None else self._heading.first
         if self._heading is not None and answers:
             self._run = self._heading.run
+        lost: Interrupted | None = None
         for number, answer in enumerate(answers, first):
             if self._heading is None or number > max(self._held, self._given):
                 await self._take(answer)
             if self._heading is not None:
                 self._given = max(self._given, number)
-            if len(self._rows) >= TOGETHER:
-                await anyio.to_thread.run_sync(self.secure)
+            if len(self._rows) >= TOGETHER and lost is None:
+                try:
+                    await anyio.to_thread.run_sync(self.secure)
+                except Interrupted as error:
+                    lost = error  # whoever cuts it off takes it that all of these are kept
+        if lost is not None:
+            lost.kept = len(self._rows)
+            raise lost
         if not answers and self._rows:  # left by a connection that was lost
             await anyio.to_thread.run_sync(self.secure)
 

@@ -36,10 +36,12 @@ name = "history"
 type = "sql"
 url = "{url}"
 """
-READINGS = 30_000
+READINGS = 20_000
 KILLS = 20
-OF_SERVER = 4
+OF_SERVER = 6
 """Of so many kills all but one are those of the server, which is back sooner."""
+OPEN = 2
+"""The last readings, of which it is not certain that they have ended: more could come."""
 
 
 def write(folder: Path, url: str) -> Path:
@@ -93,5 +95,5 @@ def test_a_gateway_and_a_database_that_are_killed_write_each_answer_once(tmp_pat
             log.close()
         found = server.query("SELECT n, begins = ends, extract(epoch FROM begins)::int FROM hot ORDER BY n")
         last = server.query("SELECT last FROM tidelog_delivery")
-    assert found == [(n, True, n) for n in range(READINGS)]
-    assert last == [(2 * READINGS,)]
+    assert found == [(n, True if n < READINGS - OPEN else None, n) for n in range(READINGS)]
+    assert last == [(2 * READINGS - OPEN,)]
