@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
-    from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
+    from tidelog.gateway.kinds.kind import INTERFACE, Heading, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
+    from tidelog.gateway.kinds.messages import Message
     from tidelog.gateway.kinds.settings import (
         ChoosySinkSettings,
         MessageSourceSettings,
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "INTERFACE",
     "ChoosySinkSettings",
+    "Heading",
+    "Message",
     "MessageSourceSettings",
     "Place",
     "PolledSourceSettings",
@@ -33,7 +36,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kind": ("INTERFACE", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
+    "kind": ("INTERFACE", "Heading", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
+    "messages": ("Message",),
     "settings": ("ChoosySinkSettings", "MessageSourceSettings", "PolledSourceSettings", "SinkSettings", "SourceSettings"),
 }
 

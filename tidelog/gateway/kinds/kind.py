@@ -13,6 +13,7 @@ from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.kinds.messages import mapper
 from tidelog.gateway.kinds.settings import EndSettings, TakesMessages
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.durability import Heading as Heading  # which sinks of others are told
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 if TYPE_CHECKING:
