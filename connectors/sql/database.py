@@ -44,10 +44,6 @@ class Connection(Protocol):
 
     def rows(self, statement: str, parameters: Parameters = ()) -> Iterator[tuple[Any, ...]]: ...
 
-    def names(self, statement: str) -> list[str]:
-        """The names of a query's columns."""
-        ...
-
     def table(self, name: str) -> Found | None:
         """What a table is like; None where there is none."""
         ...

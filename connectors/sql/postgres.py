@@ -105,10 +105,6 @@ class PostgresConnection:
         with _told(self._place):
             yield from self._connection.execute(statement.encode(), parameters or None)
 
-    def names(self, statement: str) -> list[str]:
-        with _told(self._place):
-            return [column.name for column in self._connection.execute(statement.encode()).description or ()]
-
     def table(self, name: str) -> Found | None:
         quoted = '"' + name.replace('"', '""') + '"'
         columns = dict(self.rows(_COLUMNS, (quoted,)))

@@ -97,13 +97,6 @@ class SqliteConnection:
         with _told(self._place):
             yield from self._connection.execute(statement, parameters)
 
-    def names(self, statement: str) -> list[str]:
-        with _told(self._place):
-            found = self._connection.execute(statement)
-            names = [column[0] for column in found.description or ()]
-            found.close()
-            return names
-
     def table(self, name: str) -> Found | None:
         with _told(self._place):
             rows = list(self._connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,)))

@@ -196,7 +196,7 @@ def tables_of(
 def quoted(name: str) -> str:
     """A name in a statement.
 
-    >>> quoted('a "b" 5%')
-    '"a ""b"" 5%%"'
+    >>> quoted('too "hot" now')
+    '"too ""hot"" now"'
     """
-    return '"' + name.replace('"', '""').replace("%", "%%") + '"'
+    return '"' + name.replace('"', '""') + '"'

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import psycopg
 import pytest
-from databases import Postgres, postgres
 
+from databases import Postgres, postgres
 from tidelog.connectors import JsonEncoder
 from tidelog.connectors.sql.database import database
 from tidelog.connectors.sql.sink import SqlSink

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from databases import Postgres, postgres
 
 from children import WAIT
+from databases import Postgres, postgres
 from waiting import eventually
 
 PROGRAM = """timeline integer, unit 1 s.

@@ -11,11 +11,11 @@ from typing import Any
 
 import anyio
 import pytest
-from databases import Postgres, postgres
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from databases import Postgres, postgres
 from tidelog.connectors import JsonEncoder
 from tidelog.connectors.sql.database import Address, database
 from tidelog.connectors.sql.sink import SqlSink

@@ -12,6 +12,7 @@ from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.sources.replay import recorded_messages
+from tidelog.gateway.backgrounds import fetch_all
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
 from tidelog.gateway.doubts import doubts
 from tidelog.gateway.file.settings import GatewaySettings
@@ -26,6 +27,8 @@ from tidelog.runtime.ports.interfaces import Batch
 
 def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     """Say what the file means; with `with_ends`, also whether brokers, devices, receivers and sockets can be reached."""
+    if with_ends:
+        fetch_all(settings.background, file.parent)
     units = build(settings, file.parent)
     for unit in units:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)

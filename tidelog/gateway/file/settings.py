@@ -51,6 +51,20 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     idle_after: NotNegative | None = None
 
 
+class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The facts of a program's background from a query, kept in the file that the program names."""
+
+    file: str
+    """JSON lines: `background part from "parts.jsonl".`"""
+    predicate: str
+    url: str
+    password: Secret | None = None
+    query: str
+    """Its columns are the predicate's arguments, in their order."""
+    every: Positive = 300.0
+    """Seconds."""
+
+
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How much is held at most."""
 
@@ -105,6 +119,7 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """The socket at which `--tap` listens in; beside the file, unless told."""
     source: tuple[EndSettings, ...] = ()
     sink: tuple[EndSettings, ...] = ()
+    background: tuple[BackgroundSettings, ...] = ()
     http: HttpFileSettings | None = None
     limits: LimitSettings = LimitSettings()
     log: LogSettings = LogSettings()

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
-    from tidelog.gateway.kinds.kind import INTERFACE, Heading, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
-    from tidelog.gateway.kinds.messages import Message
+    from tidelog.gateway.kinds.kind import (
+        INTERFACE,
+        Heading,
+        Message,
+        Place,
+        SinkKind,
+        SinkOpening,
+        SourceKind,
+        SourceOpening,
+    )
     from tidelog.gateway.kinds.settings import (
         ChoosySinkSettings,
         MessageSourceSettings,
@@ -36,8 +44,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kind": ("INTERFACE", "Heading", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
-    "messages": ("Message",),
+    "kind": ("INTERFACE", "Heading", "Message", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
     "settings": ("ChoosySinkSettings", "MessageSourceSettings", "PolledSourceSettings", "SinkSettings", "SourceSettings"),
 }
 

@@ -8,7 +8,6 @@ from typing import Literal
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.mapping.actions import ActionMapper
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
-from tidelog.connectors.mapping.messages import Message as Message  # what sources of others hand to a mapper
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.gateway.kinds.settings import EndSettings, TakesMessages
 from tidelog.plans.diagnostics.errors import SpecError

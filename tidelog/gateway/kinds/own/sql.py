@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import anyio.to_thread
+from msgspec import Meta
 
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.sql.database import Address, Database, database
@@ -21,7 +24,7 @@ class SqlSinkSettings(ChoosySinkSettings, frozen=True, kw_only=True, tag="sql"):
 
     url: str
     password: Secret | None = None
-    prefix: str = ""
+    prefix: Annotated[str, Meta(pattern="^[A-Za-z0-9_]*$")] = ""
     """What the names of the tables begin with."""
 
 
