@@ -157,15 +157,18 @@ class SqlSink(GivingUp):
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Take these; waits while so many wait that they are written. Raises Interrupted where the database is lost."""
         await anyio.lowlevel.checkpoint()
-        first = 0 if self._heading is None else self._heading.first
+        begin, last = 0, 0
         if self._heading is not None and answers:
-            self._run = self._heading.run
+            self._run, last = self._heading.run, self._heading.first + len(answers) - 1
+            begin = max(0, max(self._held, self._given) - self._heading.first + 1)  # those before are written already
+            if begin >= len(answers):
+                self._given = max(self._given, last)
         lost: Interrupted | None = None
-        for number, answer in enumerate(answers, first):
-            if self._heading is None or number > max(self._held, self._given):
-                await self._take(answer)
-            if self._heading is not None:
-                self._given = max(self._given, number)
+        for at in range(begin, len(answers), TOGETHER):
+            for answer, reason in self._add(answers[at : at + TOGETHER]):
+                await self._give_up(answer, reason, self._encoder)
+            if last:
+                self._given = min(last, last - len(answers) + at + TOGETHER)
             if len(self._rows) >= TOGETHER and lost is None:
                 try:
                     await anyio.to_thread.run_sync(self.secure)
@@ -177,19 +180,20 @@ class SqlSink(GivingUp):
         if not answers and self._rows:  # left by a connection that was lost
             await anyio.to_thread.run_sync(self.secure)
 
-    async def _take(self, answer: AnyAnswer) -> None:
-        told = self._choice(answer)
-        if told is None:
-            return
-        if not isinstance(told, tuple):
-            await self._give_up(told, "a question has no table: leave it out of the sink's `predicates`")
-            return
-        try:
-            statement, parameters = self._tables[told[0]].row(told)
-        except Unfit as error:
-            await self._give_up(told, str(error), self._encoder)
-        else:
-            self._rows.append((told, statement, parameters))
+    def _add(self, answers: Sequence[AnyAnswer]) -> list[tuple[AnyAnswer, str]]:
+        """Take these to be written; returns those that no table can hold, each with the reason."""
+        letters: list[tuple[AnyAnswer, str]] = []
+        for answer in map(self._choice, answers):
+            if answer is None:
+                continue
+            if isinstance(answer, tuple):
+                try:
+                    self._rows.append((answer, *self._tables[answer[0]].row(answer)))
+                except Unfit as error:
+                    letters.append((answer, str(error)))
+            else:
+                letters.append((answer, "a question has no table: leave it out of the sink's `predicates`"))
+        return letters
 
     def secure(self) -> None:
         """Write what was given. In a worker thread; Interrupted where the database is lost."""
@@ -221,7 +225,7 @@ class SqlSink(GivingUp):
             for statement, some in groupby(ordered, key=lambda row: row[1]):
                 connection.execute_all(statement.text, [parameters for _, _, parameters in some])
             if self._heading is not None:
-                connection.execute(self._note, (self._key, self._run, self._given))
+                connection.execute(self._note, (self._key, self._run, max(self._given, self._held)))
 
     def _without_poison(self, connection: Connection) -> list[_Row]:
         """The rows that can be written; each other one is a dead letter. Nothing is written yet."""

@@ -35,7 +35,7 @@ class Unfit(ValueError):
     """A value that a column does not hold."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """One statement, for any number of rows of a table."""
 
