@@ -321,7 +321,11 @@ class SourceActor:
     async def _pass_on(self, events: Sender[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
         self._untaken += 1
         self._listen()
-        await events.send((self.name, news, self._moment()))
+        try:
+            await events.send((self.name, news, self._moment()))
+        except anyio.BrokenResourceError:  # a run that is cancelled hears nothing more, also of a source that noticed late
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            raise
 
     def _listen(self) -> None:
         """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""
