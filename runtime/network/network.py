@@ -27,7 +27,7 @@ from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.clocked_unit import unit_of_loop
-from tidelog.runtime.network.graph import Graph, Hear, Message, Port
+from tidelog.runtime.network.graph import Graph, Hear, Message, Port, Sent
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.regularity import Regularity
@@ -43,9 +43,15 @@ class Network:
     """
 
     def __init__(
-        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, muted: Collection[Port] = ()
+        self,
+        plan: Plan,
+        outlet: Outlet,
+        bound: StateBound,
+        prospects: bool = True,
+        muted: Collection[Port] = (),
+        exports: Collection[str] = (),
     ) -> None:
-        self.graph = Graph(plan, prospects, bound, muted)
+        self.graph = Graph(plan, prospects, bound, muted, exports)
         bound.watch("steps", self._holdings)
         self._outlet = outlet
         self.eager = False
@@ -65,6 +71,8 @@ class Network:
         self._build(plan)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
+        remote = self.graph.remote_ports.items()
+        self._remote = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in remote}
         self.takes_one = not (self._follows_arrivals or self.graph.gates)
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
 
@@ -136,6 +144,8 @@ class Network:
     def _lead_of(self, feed: Feed) -> int | None:
         """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
         if feed.kind != "step":
+            if feed.kind == "remote":
+                return self.graph.plan.leads[feed.name]
             return None if feed.kind in ("start", "facts") else 0
         lead = self.graph.plan.leads[feed.name]
         return lead if self._unit_of[feed.name].is_steady and NEG < lead < POS else None
@@ -154,13 +164,15 @@ class Network:
         self._catch_up_all()
         self._judge()
 
-    def deliver(self, delivery: Delivery) -> None:
-        """Run a delivery of the intake through the graph."""
+    def deliver(self, delivery: Delivery, remote: Sequence[Sent] = ()) -> None:
+        """Run a delivery of the intake through the graph, with what steps of other islands have sent of it."""
         if not self.has_begun:
             self.begin()
         has_points = self._follows_arrivals and self._outlet.arrive(delivery)
         moved = self._move(delivery.frontier)
         self._enter(delivery)
+        for step, facts, notices in remote:
+            self._remote[step].bring(facts, notices)
         if moved or self._agenda:
             self._run_what_is_due(moved)
         if has_points:
@@ -235,6 +247,18 @@ class Network:
         unit = self._unit_of[name]
         return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
 
+    def next_look(self) -> int:
+        """The least watermark at which anything is done though nothing new comes; POS where nothing is.
+
+        Until then nobody need be told how far time has come.
+        """
+        if not self.has_begun:
+            return NEG
+        return min(
+            self._deadlines[0][0] if self._deadlines else POS,
+            self._wanted[0][0] if self._wanted else POS,
+        )
+
     def deadline(self) -> int:
         """The least watermark at which something is to be told though nothing new comes; POS where nothing is.
 
@@ -297,6 +321,11 @@ class Network:
         """Whoever listens to steps of another network of the same plan listens to them here from now on."""
         for step, hear in other.graph.hearing.items():
             self.listen(step, hear)
+
+    def come_up(self) -> None:
+        """Let all come as far as the watermark allows, as at a snapshot that is put together with those of others."""
+        self._catch_up_all()
+        self._judge()
 
     def rest(self) -> None:
         """The stream stops before its end: let all be told that is known."""
@@ -439,6 +468,8 @@ class Network:
             if unit.is_steady and not self.eager:
                 return shift(self._watermark, self.graph.plan.leads[feed.name])
             return unit.frontier(feed.name)
+        if feed.kind == "remote":
+            return shift(self._watermark, self.graph.plan.leads[feed.name])
         if feed.kind == "start":
             return self._start_frontier
         return POS if feed.kind == "facts" else self._watermark
