@@ -246,7 +246,7 @@ Shape = (
 class Feed:
     """What a port is connected to: another step, the input stream's facts of a predicate, the program's own facts of a
     predicate, the stream's start, the clock (the watermark alone), all arrivals in their order, as rows
-    `(predicate, *row)`, or a step of another island (`remote`), which is known just as far as its lead says."""
+    `(predicate, *row)`, or, in the plan of an island, a step that is run elsewhere (`plans/islands/`)."""
 
     kind: Literal["step", "stream", "facts", "start", "clock", "arrivals", "remote"]
     name: str = ""

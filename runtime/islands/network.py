@@ -16,8 +16,7 @@ from typing import NamedTuple
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG
-from tidelog.plans.islands.islands import Island
-from tidelog.plans.islands.owning import owner
+from tidelog.plans.islands.island import Island, owner
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
