@@ -33,6 +33,7 @@ class Landed(NamedTuple):
     answers: list[Record]
     violations: list[Violation]
     held: list[Step]
+    heard: list[tuple[str, Step]]
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ class IslandNetwork:
         held: Collection[str] = (),
     ) -> None:
         self._islands = islands
-        self._shards = actors
+        self.shards = actors
         self.actors = [actor for shards in actors for actor in shards]
         self._first = _firsts(actors)
         self._levels = _levels(islands)
@@ -117,6 +118,14 @@ class IslandNetwork:
         """The stream has ended, and all has been delivered."""
         return self._send(_Passage(0, self._frontier, Finish()))
 
+    def tell_all(self, message: Told) -> int:
+        """Tell each actor the same."""
+        return self._send(_Passage(0, self._frontier, message))
+
+    def go_on(self, frontier: int) -> None:
+        """The actors go on from states that have come to this frontier."""
+        self.has_begun, self._frontier = True, frontier
+
     def _send(self, passage: _Passage) -> int:
         self._number += 1
         passage.number = self._number
@@ -126,7 +135,7 @@ class IslandNetwork:
 
     def _divided(self, island: int, place: int | None, facts: Sequence[Fact]) -> Iterator[tuple[int, Sequence[Fact]]]:
         """Facts by the actors of an island that own them; `place` is the column of its key."""
-        first, shards = self._first[island], len(self._shards[island])
+        first, shards = self._first[island], len(self.shards[island])
         if place is None or shards == 1:
             yield first, facts
             return
@@ -211,7 +220,7 @@ class IslandNetwork:
 
     def _tell(self, passage: _Passage, island: int) -> None:
         first = self._first[island]
-        for index, actor in enumerate(self._shards[island], first):
+        for index, actor in enumerate(self.shards[island], first):
             facts, remote = passage.facts.pop(index, {}), passage.remote.pop(index, [])
             is_due = (
                 facts
@@ -254,7 +263,7 @@ class IslandNetwork:
     def _pass_on(self, passage: _Passage, sent: Step) -> None:
         """What a step sends goes to the islands that read it."""
         for island, place in self._importers.get(sent.step, ()):
-            first, shards = self._first[island], len(self._shards[island])
+            first, shards = self._first[island], len(self.shards[island])
             if place is None or shards == 1:
                 passage.remote.setdefault(first, []).append(sent)
                 continue
@@ -284,15 +293,17 @@ class IslandNetwork:
         answers: list[Record] = []
         violations: list[Violation] = []
         held: list[Step] = []
+        heard: list[tuple[str, Step]] = []
         for _, outcome in passage.outcomes:
             if self._are_changes:
                 answers += [ChangeRecord(*record) for record in outcome.answers]
             else:
                 answers += outcome.answers
             violations += [Violation(*found) for found in outcome.violated]
+            heard += outcome.heard
             if self._held:
                 held += [item for item in outcome.sent if item.step in self._held]
-        return Landed(passage.number, answers, violations, held)
+        return Landed(passage.number, answers, violations, held, heard)
 
     def look(self) -> int:
         """The least frontier of which somebody has to be told though nothing comes; all has landed."""

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 
+from tidelog.operators.operator import OperatorStatistics
+from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
-from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.islands.island import Island, owner
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.islands.sub_plan import island_plan
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.alarms.desk import parts_of
-from tidelog.plans.analysis.horizons.absences import absences
-from tidelog.operators.operator import OperatorStatistics
+from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.dividing import cut_state, divide, join_states, unite
-from tidelog.runtime.islands.lines import LocalLine
-from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
+from tidelog.runtime.islands.dividing import State, cut_state, divide, join_states, unite
+from tidelog.runtime.islands.lines import Line, LocalLine
+from tidelog.runtime.islands.messages import Count, Counted, Hear, Outcome, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
 from tidelog.runtime.islands.part import Work
-from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
-from tidelog.runtime.sessions.reasoner import History, Reasoner
+from tidelog.runtime.network.graph import Hear as Listener
+from tidelog.runtime.network.state_bound import Holding
+from tidelog.runtime.ports.interfaces import Tick
+from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
+from tidelog.runtime.sessions.statistics import SessionStatistics
 
 Actors = Literal["one", "islands", "rule"]
 """What becomes an actor: all operators together, each island of the plan, or each rule as far as it can be cut off."""
@@ -36,7 +40,285 @@ Actors = Literal["one", "islands", "rule"]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the operators of a run are spread: over which actors, and how many workers they live in (0: in this process)."""
+    """How the operators of a run are spread: over which actors, and how many workers they live in (0: in this process).
+
+    An island with a key has a shard in each worker.
+    """
 
     actors: Actors = "islands"
     workers: int = 0
+
+
+class SpreadReasoner(Reasoner):
+    """Takes what each source says, and lets actors find what follows.
+
+    What is told is what a `Reasoner` tells, and each row's answers come in the same order. What lies between two actors is
+    on the way: `pull_records` waits until all of it has landed; `land` takes what has. To be closed by `close`.
+    """
+
+    def __init__(self, plan: Plan, settings: Settings, spread: Spread) -> None:
+        super().__init__(plan, settings)
+        self.spread = spread
+        self._listeners: dict[str, Listener] = {}
+        self._close: Callable[[], None] = _nothing
+        self._deploy()
+
+    def _deploy(self) -> None:
+        """Start the actors of the plan."""
+        self._deployed = plan = self.plan
+        settings, workers = self.settings, self.spread.workers
+        self.islands = islands_of(plan, "rule" if self.spread.actors == "rule" else "islands")
+        kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
+        works = [_work(plan, island, settings, kept) for island in self.islands]
+        nursery = Nursery(works) if workers else None
+        hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
+        busy = [0] * workers
+        actors: list[list[Actor]] = []
+        for number, island in enumerate(self.islands):
+            if island.key is not None and workers:
+                where = list(range(workers))
+            elif workers:
+                where = [busy.index(min(busy))]
+            else:
+                where = [0]
+            for host in where if workers else ():
+                busy[host] += len(island.steps)
+            starts = [partial(hosts[host].open, number) if hosts else partial(_local, works[number]) for host in where]
+            actors.append([Actor(island.name, number, shard, start) for shard, start in enumerate(starts)])
+        self._islands = IslandNetwork(
+            self.islands,
+            actors,
+            follows_arrivals=self._outlet.follows_arrivals,
+            are_changes=settings.emit == "changes",
+            held=kept,
+        )
+
+        def close() -> None:
+            self._islands.close()
+            for host in hosts:
+                host.close()
+            if nursery is not None:
+                nursery.close()
+
+        self._close = close
+
+    def close(self) -> None:
+        """Let the workers end."""
+        self._close()
+        self._close = _nothing
+
+    # --- what comes in --------------------------------------------------------------------------------------------------
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether nothing but a history was handed in as yet: actors are not handed one."""
+        return False
+
+    def pass_time(self, tick: Tick) -> None:
+        """The machine's clock has gone on: a floor for what every source promises."""
+        if tick.unheard:
+            until = {step: tick.present + min(size, tick.unheard) for step, size in absences(self.plan).items()}
+            self._begin()
+            self._islands.presume(until)
+        self._deliver(self._intake.pass_time(tick))
+
+    def _end(self, source: str) -> list[Delivery]:
+        deliveries = self._intake.finish(source)
+        for delivery in deliveries:
+            self._deliver(delivery)
+        if self.is_finished:
+            self._islands.finish()
+        return deliveries
+
+    def rest(self) -> None:
+        """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
+        self._begin()
+        self._islands.rest()
+
+    def _begin(self) -> None:
+        if not self._islands.has_begun:
+            self._islands.begin()
+
+    def _deliver(self, delivery: Delivery) -> None:
+        self._begin()
+        if self._memory is not None:
+            self._memory.take(delivery)
+        if delivery.start is not None or delivery.frontier >= POS:
+            self._outlet.begin(delivery.start)
+        self._islands.deliver(delivery)
+        for inquiry in self._inquiries:
+            self._hypothetical += inquiry.take(delivery)
+        if self._outlet.held is not None:
+            self._outlet.forget(self._intake.frontier)
+        self._bound.moved(0)
+
+    def _take_one(self, source: str, record: Record, moment: float = 0.0) -> bool:
+        is_taken = self._intake.take_one(source, record, moment) is not None
+        if is_taken:
+            self._deliver(self._intake.one(record))
+        return is_taken
+
+    # --- what is on the way ---------------------------------------------------------------------------------------------
+
+    @property
+    def sent(self) -> int:
+        """The number of the last delivery that was sent on its way."""
+        return self._islands.number
+
+    @property
+    def on_the_way(self) -> int:
+        """How many deliveries have not landed."""
+        return self._islands.on_the_way
+
+    def filenos(self) -> list[int]:
+        """What becomes readable when an actor has answered."""
+        return sorted({number for actor in self._islands.actors if (number := actor.fileno()) is not None})
+
+    def land(self) -> list[Landed]:
+        """What has landed since this was asked last, in order, without waiting."""
+        self._islands.pump()
+        return self._landed()
+
+    def _landed(self) -> list[Landed]:
+        landed = list(self._islands.landed)
+        self._islands.landed.clear()
+        for found in landed:
+            for step, facts, notices in unpacked_sent(found.held):
+                self._outlet.keep(step, facts, notices)
+            for source, item in found.heard:
+                if item.step in self._listeners:
+                    ((_, facts, notices),) = unpacked_sent([item])
+                    self._listeners[item.step](source, facts, notices)
+            self._told += len(found.answers)
+        return landed
+
+    def _drain(self) -> None:
+        """Wait until all has landed; it waits to be pulled."""
+        self._begin()
+        self._islands.drain()
+        for found in self._landed():
+            self._outlet.answers += found.answers
+            self._outlet.count(len(found.violations))
+            self._outlet.violated += found.violations
+
+    # --- what is told ---------------------------------------------------------------------------------------------------
+
+    def pull_records(self) -> list[Record]:
+        """The answers since the last call as encoded records, in order, once all has landed."""
+        self._drain()
+        answers, self._outlet.answers = self._outlet.answers, []
+        return self.explained(answers)
+
+    def explained(self, answers: list[Record]) -> list[Record]:
+        """Answers with their reasons, where these are wanted."""
+        return self._memory.explained(answers) if self._explains and self._memory is not None and answers else answers
+
+    def pull_violations(self) -> list[Violation]:
+        """The constraints violated since the last call."""
+        self._drain()
+        violated, self._outlet.violated = self._outlet.violated, []
+        return violated
+
+    @property
+    def deadline(self) -> int:
+        """The least frontier (encoded) at which something is to be told though no fact comes; POS where nothing is."""
+        self._drain()
+        return min([self._islands.look(), *(inquiry.deadline for inquiry in self._inquiries)])
+
+    def listen(self, step: str, hear: Listener | None) -> None:
+        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
+        self._listeners.pop(step, None)
+        if hear is not None:
+            self._listeners[step] = hear
+        self._islands.tell_all(Hear(list(self._listeners)))
+
+    def unfinished(self) -> list[str]:
+        """What is recursive without an end, and was followed only as far as the stream went, or was to."""
+        counted = [line for found in self._counted() for line in found.unfinished]
+        return [*dict.fromkeys(counted), *(line for inquiry in self._inquiries for line in inquiry.unfinished())]
+
+    def statistics(self) -> SessionStatistics:
+        """An immutable record of what has been done and what is stored."""
+        found = super().statistics()
+        steps = {step.id: OperatorStatistics(0, 0, 0, 0) for step in self.plan.steps}
+        for counted in self._counted():
+            for name, numbers in counted.steps.items():
+                steps[name] = steps[name].plus(OperatorStatistics(**numbers))
+        return replace(found, steps=steps)
+
+    def _counted(self) -> list[Counted]:
+        self._begin()
+        found: list[Counted] = []
+
+        def take(_: Actor, reply: Reply) -> None:
+            if isinstance(reply, Counted):
+                found.append(reply)
+
+        self._ask_all(Count(), take)
+        return found
+
+    def _ask_all(self, message: Count | Save, take: Callable[[Actor, Reply], None]) -> None:
+        """Ask each actor, once all has landed, and wait for the answers."""
+        self._islands.drain()
+        for actor in self._islands.actors:
+            actor.tell(message, take)
+        for actor in self._islands.actors:
+            while actor.is_awaited:
+                actor.pump(None)
+
+    # --- state ----------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """The whole state, in the form of a reasoner that is not spread."""
+        self._begin()
+        self._islands.come_up()
+        self._drain()
+        saved: dict[Actor, bytes] = {}
+
+        def take(actor: Actor, reply: Reply) -> None:
+            if isinstance(reply, Saved):
+                saved[actor] = reply.state
+
+        self._ask_all(Save(), take)
+        united = []
+        for island, actors in zip(self.islands, self._islands.shards, strict=True):
+            states = [msgspec.msgpack.decode(saved[actor]) for actor in actors]
+            united.append(states[0] if len(states) == 1 else unite(self.plan, island, states))
+        whole = join_states(self.plan, self.islands, united)
+        held = self._outlet.snapshot()
+        outlet = whole["outlet"] | {"held": held["held"], "since": held["since"]}
+        return self._state_of(whole["network"], outlet)
+
+    def go_on_as(self, twin: Reasoner) -> None:
+        """Go on with all that has followed in a twin that is not spread, and is of no use any more."""
+        state = twin.state()
+        if self.plan is not self._deployed:
+            self.close()
+            self._deploy()
+        self._take_over(twin)
+        whole: State = {"network": state["network"], "outlet": state["outlet"]}
+        self._outlet.restore(state["outlet"])
+        self._drain()
+        for island, actors in zip(self.islands, self._islands.shards, strict=True):
+            part = cut_state(self.plan, island, whole)
+            shards = len(actors)
+            states = [part] if shards == 1 else divide(self.plan, island, part, partial(owner, shards=shards), shards)
+            for actor, found in zip(actors, states, strict=True):
+                actor.go_on_from(msgspec.msgpack.encode(found))
+        self._islands.go_on(self._intake.frontier)
+
+
+def _nothing() -> None:
+    """There is nothing to close."""
+
+
+def _local(work: Work) -> tuple[Line, int]:
+    import os  # noqa: PLC0415
+
+    return LocalLine(work), os.getpid()
+
+
+def _work(plan: Plan, island: Island, settings: Settings, kept: frozenset[str]) -> Work:
+    part = island_plan(plan, island)
+    exports = tuple(dict.fromkeys((*island.exports, *(name for name in kept if name in part.outputs))))
+    return Work(part, settings.emit, exports, settings.prospects, settings.max_state)

@@ -327,13 +327,16 @@ class Reasoner:
 
     def state(self) -> dict[str, Any]:
         """The same without a checksum and without the plan, for who has one for what he stores, and has the plan."""
+        return self._state_of(self._network.snapshot(), self._outlet.snapshot())
+
+    def _state_of(self, network: dict[str, Any], outlet: dict[str, Any]) -> dict[str, Any]:
         return {
             **self._kind(),
             "version": STATE.version,
             "writer": written_by(),
             "intake": self._intake.snapshot(),
-            "network": self._network.snapshot(),
-            "outlet": self._outlet.snapshot(),
+            "network": network,
+            "outlet": outlet,
             "questions": [inquiry.snapshot() for inquiry in self._inquiries],
         }
 
@@ -377,6 +380,10 @@ class Reasoner:
         """
         twin._network.hear_as(self._network)
         self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self._take_over(twin)
+
+    def _take_over(self, twin: Reasoner) -> None:
+        """Go on with what a twin has beside network and outlet."""
         self.begun_with = None
         self._inquiries, self._hypothetical, self._memory = twin._inquiries, twin._hypothetical, twin._memory
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
