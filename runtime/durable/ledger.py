@@ -113,6 +113,7 @@ class Ledger:
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
         self.stored = 0
+        self.settle = session.come_up  # lets all be noted that the session was told, before its state is stored
         self._turn: anyio.Lock
         self._holding: anyio.Lock  # whoever has it lets nothing be committed
         self._work: anyio.Event
@@ -360,6 +361,8 @@ class Ledger:
             takes_snapshot = self._has_changed or self._is_snapshot_due() or (is_last and self._is_unsaved())
             if not has_news and not takes_snapshot:
                 return False
+            if takes_snapshot or self._keep is not None:
+                self.settle()
             self._is_broken = self.is_storing = True  # unless it succeeds
             began = anyio.current_time()
             if self._observer is not None:
@@ -376,16 +379,14 @@ class Ledger:
         return True
 
     async def finish(self) -> None:
-        """All sources have ended, or were stopped: store all, with a snapshot; then the sinks come to their end."""
+        """All sources have ended, or the sinks have, or something has failed: store what was noted, with a snapshot."""
         await self.commit(is_last=True)
+
+    end = finish
 
     def close(self) -> None:
         """No more will be told."""
         self._owed.close()
-
-    async def end(self) -> None:
-        """The sinks have taken what they could: store how far that was, and what was noted before something failed."""
-        await self.commit(is_last=True)
 
     def waiting(self, sink: SinkActor) -> int:
         """How many answers wait for a sink."""
@@ -467,7 +468,11 @@ class Ledger:
 
     def _is_unsaved(self) -> bool:
         """Whether something has come since the last snapshot."""
-        return not self.is_spoiled and self._head.events + len(self._events) > self._head.snapshot
+        return (
+            not self.is_spoiled
+            and not self._session.has_failed
+            and self._head.events + len(self._events) > self._head.snapshot
+        )
 
     def _is_snapshot_due(self) -> bool:
         worth = max(REPLAY_SECONDS, _REPLAYED * self._snapshot_cost)

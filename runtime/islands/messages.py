@@ -149,6 +149,4 @@ def packed_sent(sent: Sequence[Sent]) -> list[Step]:
 
 def unpacked_sent(sent: Sequence[Step]) -> list[Sent]:
     """The other way."""
-    return [
-        (item.step, item.facts, None if item.begun is None else Notices(item.begun, item.ended)) for item in sent
-    ]
+    return [(item.step, item.facts, None if item.begun is None else Notices(item.begun, item.ended)) for item in sent]

@@ -9,7 +9,7 @@ the one before has been told, and what it imports is there. They **land** in the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from tidelog.plans.islands.island import Island, owner
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.messages import Begin, Outcome, Portion, Presume, Reply, Rest, Finish, Step, Told
+from tidelog.runtime.islands.messages import Begin, Finish, Outcome, Portion, Presume, Reply, Rest, Step, Told
 
 MOST_OWNERS = 1_000_000
 """How many values of keys are known with their shards, before all of them are forgotten."""
@@ -155,18 +155,12 @@ class IslandNetwork:
 
     # --- on the way -----------------------------------------------------------------------------------------------------
 
-    def pump(self, timeout: float | None = 0.0) -> None:
-        """Take the answers that have come; where something is on its way and none has, wait so long for one."""
+    def pump(self) -> None:
+        """Take the answers that have come."""
         for actor in self.actors:
             if actor.is_awaited:
                 actor.pump()
         self._advance()
-        if timeout != 0.0 and self._open and not self.landed:
-            awaited = [actor for actor in self.actors if actor.is_awaited]
-            wait_for_one(awaited, timeout)
-            for actor in awaited:
-                actor.pump()
-            self._advance()
 
     def drain(self) -> None:
         """Wait until all that is on its way has landed."""
@@ -284,7 +278,9 @@ class IslandNetwork:
         for index in sorted({*facts, *begun, *ended}):
             yield (
                 index,
-                Step(sent.step, facts.get(index, ()), [(row, lo) for row, lo, _ in begun.get(index, ())], ended.get(index, ())),
+                Step(
+                    sent.step, facts.get(index, ()), [(row, lo) for row, lo, _ in begun.get(index, ())], ended.get(index, ())
+                ),
             )
 
     def _land(self, passage: _Passage) -> Landed:
@@ -313,19 +309,6 @@ class IslandNetwork:
         """No actor is told anything more."""
         for actor in self.actors:
             actor.close()
-
-
-def wait_for_one(actors: Sequence[Actor], timeout: float | None) -> None:
-    """Wait until one of these actors has answered, at most so long; at once where one lives in this process."""
-    import selectors  # noqa: PLC0415 - only who has workers waits
-
-    with selectors.DefaultSelector() as selector:
-        for actor in actors:
-            descriptor = actor.fileno()
-            if descriptor is None:
-                return
-            selector.register(descriptor, selectors.EVENT_READ)
-        selector.select(timeout)
 
 
 def _index(outcome: tuple[int, Outcome]) -> int:

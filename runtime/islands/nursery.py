@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import os
+import selectors
 import signal
 import socket
 import subprocess
@@ -43,9 +44,10 @@ class PackedWork(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Nursery:
-    """Makes workers, in the engine's process, each of which can run any of these works."""
+    """Makes workers, in the engine's process, each of which can run any of these works. A selector watches them all."""
 
-    def __init__(self, works: Sequence[Work]) -> None:
+    def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector) -> None:
+        self.selector = selector
         self._packed = msgspec.msgpack.encode(
             [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
         )
@@ -113,13 +115,16 @@ class Worker:
     def open(self, part: int) -> tuple[WorkerLine, int]:
         """A line to a part of it that was told nothing yet, and the process in which it lives."""
         if self._link is None or self._link.is_broken:
+            self.close()
             self._link = self._nursery.worker()
+            self._nursery.selector.register(self._link, selectors.EVENT_READ)
         self._starts += 1
         return WorkerLine(self._link, part, self._starts), self._link.process
 
     def close(self) -> None:
         """It is not needed any more."""
         if self._link is not None:
+            self._nursery.selector.unregister(self._link)
             self._link.close()
             self._link = None
 

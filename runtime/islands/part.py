@@ -17,7 +17,6 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.messages import (
     Begin,
-    Count,
     Counted,
     Failed,
     Finish,
@@ -71,15 +70,13 @@ class Part:
         """Take a message, and answer it; where that is `Failed`, the part is of no use any more."""
         try:
             return self._take(message)
-        except OperatorError as error:
-            return Failed("OperatorError", (error.step, error.rule, error.fact, error.reason))
-        except StateError as error:
+        except OperatorError as failure:
+            return Failed("OperatorError", (failure.step, failure.rule, failure.fact, failure.reason))
+        except (StateError, NoRoomError) as full:
+            error = self._bound.too_many_answers(full) if isinstance(full, NoRoomError) else full
             return Failed("StateError", (error.holder, error.place, error.rows, error.most))
-        except NoRoomError as full:
-            error = self._bound.too_many_answers(full)
-            return Failed("StateError", (error.holder, error.place, error.rows, error.most))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the actor's, and who told it decides what becomes of it
-            return Failed(type(error).__name__, (str(error),))
+        except Exception as found:
+            return Failed(type(found).__name__, (str(found),))
 
     def _take(self, message: Told) -> Reply:
         network = self._network

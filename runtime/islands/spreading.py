@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import selectors
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Record
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.islands.island import Island, owner
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.islands.sub_plan import island_plan
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
 from tidelog.runtime.islands.dividing import State, cut_state, divide, join_states, unite
 from tidelog.runtime.islands.lines import Line, LocalLine
-from tidelog.runtime.islands.messages import Count, Counted, Hear, Outcome, Reply, Save, Saved, unpacked_sent
+from tidelog.runtime.islands.messages import Count, Counted, Hear, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
 from tidelog.runtime.islands.part import Work
 from tidelog.runtime.network.graph import Hear as Listener
-from tidelog.runtime.network.state_bound import Holding
+from tidelog.runtime.ports.actors import Actors
 from tidelog.runtime.ports.interfaces import Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
-
-Actors = Literal["one", "islands", "rule"]
-"""What becomes an actor: all operators together, each island of the plan, or each rule as far as it can be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,9 @@ class Spread:
 class SpreadReasoner(Reasoner):
     """Takes what each source says, and lets actors find what follows.
 
-    What is told is what a `Reasoner` tells, and each row's answers come in the same order. What lies between two actors is
-    on the way: `pull_records` waits until all of it has landed; `land` takes what has. To be closed by `close`.
+    What is told is what a `Reasoner` tells, and each row's answers come in the same order. What was handed in is on the way
+    to actors, or back: `land` takes what has landed, and hands it to `landing`; all that has to know everything waits until
+    all has. Unless somebody else takes it, what has landed waits to be pulled. To be closed by `close`.
     """
 
     def __init__(self, plan: Plan, settings: Settings, spread: Spread) -> None:
@@ -61,16 +59,26 @@ class SpreadReasoner(Reasoner):
         self.spread = spread
         self._listeners: dict[str, Listener] = {}
         self._close: Callable[[], None] = _nothing
-        self._deploy()
+        self.landing: Callable[[Landed], None] = self._await_pull
+        """Who takes what has landed, in order."""
+        self._network_of: IslandNetwork | None = None
 
-    def _deploy(self) -> None:
+    @property
+    def _islands(self) -> IslandNetwork:
+        """The actors, which are started when they are needed."""
+        if self._network_of is None:
+            self._network_of = self._deploy()
+        return self._network_of
+
+    def _deploy(self) -> IslandNetwork:
         """Start the actors of the plan."""
         self._deployed = plan = self.plan
         settings, workers = self.settings, self.spread.workers
         self.islands = islands_of(plan, "rule" if self.spread.actors == "rule" else "islands")
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
         works = [_work(plan, island, settings, kept) for island in self.islands]
-        nursery = Nursery(works) if workers else None
+        self._selector = selectors.DefaultSelector()
+        nursery = Nursery(works, self._selector) if workers else None
         hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
         busy = [0] * workers
         actors: list[list[Actor]] = []
@@ -85,7 +93,7 @@ class SpreadReasoner(Reasoner):
                 busy[host] += len(island.steps)
             starts = [partial(hosts[host].open, number) if hosts else partial(_local, works[number]) for host in where]
             actors.append([Actor(island.name, number, shard, start) for shard, start in enumerate(starts)])
-        self._islands = IslandNetwork(
+        network = IslandNetwork(
             self.islands,
             actors,
             follows_arrivals=self._outlet.follows_arrivals,
@@ -94,18 +102,20 @@ class SpreadReasoner(Reasoner):
         )
 
         def close() -> None:
-            self._islands.close()
+            network.close()
             for host in hosts:
                 host.close()
             if nursery is not None:
                 nursery.close()
+            self._selector.close()
 
         self._close = close
+        return network
 
     def close(self) -> None:
         """Let the workers end."""
         self._close()
-        self._close = _nothing
+        self._close, self._network_of = _nothing, None
 
     # --- what comes in --------------------------------------------------------------------------------------------------
 
@@ -170,19 +180,31 @@ class SpreadReasoner(Reasoner):
         """How many deliveries have not landed."""
         return self._islands.on_the_way
 
-    def filenos(self) -> list[int]:
-        """What becomes readable when an actor has answered."""
-        return sorted({number for actor in self._islands.actors if (number := actor.fileno()) is not None})
+    def fileno(self) -> int:
+        """What becomes readable when an actor in a worker has answered."""
+        return self._selector.fileno()
 
-    def land(self) -> list[Landed]:
-        """What has landed since this was asked last, in order, without waiting."""
+    def land(self) -> None:
+        """Take what has landed, without waiting."""
         self._islands.pump()
-        return self._landed()
+        self._take_landed()
 
-    def _landed(self) -> list[Landed]:
-        landed = list(self._islands.landed)
-        self._islands.landed.clear()
-        for found in landed:
+    def drain(self) -> None:
+        """Wait until all has landed, and take it."""
+        self._begin()
+        self._islands.drain()
+        self._take_landed()
+
+    def come_up(self) -> None:
+        """Let all that is known be told, as before the state is taken."""
+        self._begin()
+        self._islands.come_up()
+        self.drain()
+
+    def _take_landed(self) -> None:
+        landed = self._islands.landed
+        while landed:
+            found = landed.popleft()
             for step, facts, notices in unpacked_sent(found.held):
                 self._outlet.keep(step, facts, notices)
             for source, item in found.heard:
@@ -190,22 +212,18 @@ class SpreadReasoner(Reasoner):
                     ((_, facts, notices),) = unpacked_sent([item])
                     self._listeners[item.step](source, facts, notices)
             self._told += len(found.answers)
-        return landed
-
-    def _drain(self) -> None:
-        """Wait until all has landed; it waits to be pulled."""
-        self._begin()
-        self._islands.drain()
-        for found in self._landed():
-            self._outlet.answers += found.answers
             self._outlet.count(len(found.violations))
-            self._outlet.violated += found.violations
+            self.landing(found)
+
+    def _await_pull(self, found: Landed) -> None:
+        self._outlet.answers += found.answers
+        self._outlet.violated += found.violations
 
     # --- what is told ---------------------------------------------------------------------------------------------------
 
     def pull_records(self) -> list[Record]:
         """The answers since the last call as encoded records, in order, once all has landed."""
-        self._drain()
+        self.drain()
         answers, self._outlet.answers = self._outlet.answers, []
         return self.explained(answers)
 
@@ -215,14 +233,14 @@ class SpreadReasoner(Reasoner):
 
     def pull_violations(self) -> list[Violation]:
         """The constraints violated since the last call."""
-        self._drain()
+        self.drain()
         violated, self._outlet.violated = self._outlet.violated, []
         return violated
 
     @property
     def deadline(self) -> int:
         """The least frontier (encoded) at which something is to be told though no fact comes; POS where nothing is."""
-        self._drain()
+        self.drain()
         return min([self._islands.look(), *(inquiry.deadline for inquiry in self._inquiries)])
 
     def listen(self, step: str, hear: Listener | None) -> None:
@@ -259,7 +277,7 @@ class SpreadReasoner(Reasoner):
 
     def _ask_all(self, message: Count | Save, take: Callable[[Actor, Reply], None]) -> None:
         """Ask each actor, once all has landed, and wait for the answers."""
-        self._islands.drain()
+        self.drain()
         for actor in self._islands.actors:
             actor.tell(message, take)
         for actor in self._islands.actors:
@@ -270,9 +288,7 @@ class SpreadReasoner(Reasoner):
 
     def state(self) -> dict[str, Any]:
         """The whole state, in the form of a reasoner that is not spread."""
-        self._begin()
-        self._islands.come_up()
-        self._drain()
+        self.come_up()
         saved: dict[Actor, bytes] = {}
 
         def take(actor: Actor, reply: Reply) -> None:
@@ -292,13 +308,12 @@ class SpreadReasoner(Reasoner):
     def go_on_as(self, twin: Reasoner) -> None:
         """Go on with all that has followed in a twin that is not spread, and is of no use any more."""
         state = twin.state()
-        if self.plan is not self._deployed:
+        if self._network_of is not None and self.plan is not self._deployed:
             self.close()
-            self._deploy()
         self._take_over(twin)
         whole: State = {"network": state["network"], "outlet": state["outlet"]}
         self._outlet.restore(state["outlet"])
-        self._drain()
+        self.drain()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             part = cut_state(self.plan, island, whole)
             shards = len(actors)

@@ -76,6 +76,8 @@ class Reasoner:
         self._told = 0
         self._memory = self._remembering(settings.remember) if settings.remember else None
         self._explains = settings.explain
+        self.has_failed = False
+        """Whether a part of it has failed for good, which lives elsewhere: its state is of no use then."""
         self.begun_with: History | None = None
         """The history with which the stream has begun, as long as nothing else has come."""
 
@@ -387,6 +389,12 @@ class Reasoner:
         self.begun_with = None
         self._inquiries, self._hypothetical, self._memory = twin._inquiries, twin._hypothetical, twin._memory
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
+
+    def come_up(self) -> None:
+        """Let all be told that is known, as before a state is stored with those of others."""
+
+    def close(self) -> None:
+        """Nothing more is handed in or asked: let go what belongs to the session alone."""
 
     def go_on_from(self, state: dict[str, Any]) -> None:
         """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""
