@@ -1,1 +1,1 @@
-"""Islands: a plan cut into parts that run side by side, each an actor in this process or in a worker."""
+"""A state is cut into those of islands, divided among shards, and put together again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -140,6 +141,17 @@ class Graph:
     def counted(self, arrivals: Sequence[Fact]) -> list[Message]:
         """What a delivery brings for the windows that count facts."""
         return [(step, port, arrivals, None) for step, port in self._arrival_ports]
+
+    @contextmanager
+    def open_gates(self) -> Iterator[list[Message]]:
+        """While this lasts, all goes on that comes to gates; gives what bids them to let go of what waits there."""
+        for gate in self.gates.values():
+            gate.give_way(gives_way=True)
+        try:
+            yield [(step, port, (), None) for step, port in self.gates]
+        finally:
+            for gate in self.gates.values():
+                gate.give_way(gives_way=False)
 
     # --- one operator ---------------------------------------------------------------------------------------------------
 

@@ -57,9 +57,8 @@ class Network:
         self.eager = False
         self.has_begun = False
         self._follows_arrivals = outlet.follows_arrivals
-        self._watermark = NEG
+        self._watermark = self._start_frontier = NEG
         self._version = 0
-        self._start_frontier = NEG
         self._agenda: list[int] = []  # the units to run, by their place in the plan's order
         self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
         self._untidy: deque[StepUnit] = deque()  # those that may have something to forget
@@ -255,7 +254,8 @@ class Network:
                 operator.presume(time)
 
     def announce(self, messages: Sequence[Message]) -> None:
-        """Let steps know what stands on their ports already, and come as far as the watermark allows."""
+        """Let steps know what stands on their ports already; all come anew as far as the watermark allows."""
+        self._version += 1
         self._bring(messages)
         self._run()
         self._catch_up_all()
