@@ -70,7 +70,8 @@ def spread_plan(plan: Plan, spread: Spread) -> Plan:
 
     gates = {(step, port): ((),) if is_common(step, port) else guard for (step, port), guard in prospects.gates.items()}
     rows = {
-        (step, port): _never(blocker) if is_common(step, port) else blocker for (step, port), blocker in prospects.rows.items()
+        (step, port): _never(blocker) if is_common(step, port) else blocker
+        for (step, port), blocker in prospects.rows.items()
     }
     return replace(plan, prospects=Prospects(prospects.sleepers, gates, rows, frozenset()))
 
@@ -96,3 +97,13 @@ def _alone(plan: Plan, state: State) -> State:
     """A state in which each step has what it stores for itself."""
     network = state["network"]
     return {**state, "network": {**network, "graph": unshared(network["graph"], plan)}}
+
+
+def cut_state(plan: Plan, island: object, state: State) -> State:
+    """To come."""
+    raise NotImplementedError
+
+
+def join_states(plan: Plan, islands: object, states: Sequence[State]) -> State:
+    """To come."""
+    raise NotImplementedError

@@ -15,6 +15,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.intake.intake import Delivery
+from tidelog.runtime.islands.dividing import catch_up
 from tidelog.runtime.islands.messages import (
     Begin,
     Counted,
@@ -83,7 +84,7 @@ class Part:
         if isinstance(message, Portion):
             network.deliver(_delivery(message), unpacked_sent(message.remote))
             if message.comes_up:
-                network.come_up()
+                catch_up(network)
             self._bound.moved(len(self._outlet.answers))
         elif isinstance(message, Begin):
             network.begin()

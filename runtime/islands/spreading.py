@@ -21,7 +21,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.dividing import State, cut_state, divide, join_states, unite
+from tidelog.runtime.islands.dividing import State, cut_state, divide, join_states, spread_plan, unite
 from tidelog.runtime.islands.lines import Line, LocalLine
 from tidelog.runtime.islands.messages import Count, Counted, Hear, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
@@ -36,7 +36,7 @@ from tidelog.runtime.sessions.statistics import SessionStatistics
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Layout:
     """How the operators of a run are spread: over which actors, and how many workers they live in (0: in this process).
 
     An island with a key has a shard in each worker.
@@ -54,9 +54,9 @@ class SpreadReasoner(Reasoner):
     all has. Unless somebody else takes it, what has landed waits to be pulled. To be closed by `close`.
     """
 
-    def __init__(self, plan: Plan, settings: Settings, spread: Spread) -> None:
+    def __init__(self, plan: Plan, settings: Settings, layout: Layout) -> None:
         super().__init__(plan, settings)
-        self.spread = spread
+        self.layout = layout
         self._listeners: dict[str, Listener] = {}
         self._close: Callable[[], None] = _nothing
         self.landing: Callable[[Landed], None] = self._await_pull
@@ -73,10 +73,10 @@ class SpreadReasoner(Reasoner):
     def _deploy(self) -> IslandNetwork:
         """Start the actors of the plan."""
         self._deployed = plan = self.plan
-        settings, workers = self.settings, self.spread.workers
-        self.islands = islands_of(plan, "rule" if self.spread.actors == "rule" else "islands")
+        settings, workers = self.settings, self.layout.workers
+        self.islands = islands_of(plan, "rule" if self.layout.actors == "rule" else "islands")
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
-        works = [_work(plan, island, settings, kept) for island in self.islands]
+        works = [_work(plan, island, settings, kept, workers) for island in self.islands]
         self._selector = selectors.DefaultSelector()
         nursery = Nursery(works, self._selector) if workers else None
         hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
@@ -299,7 +299,9 @@ class SpreadReasoner(Reasoner):
         united = []
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             states = [msgspec.msgpack.decode(saved[actor]) for actor in actors]
-            united.append(states[0] if len(states) == 1 else unite(self.plan, island, states))
+            plan = island_plan(self.plan, island)
+            shards = len(actors)
+            united.append(states[0] if shards == 1 else unite(plan, island, states, partial(owner, shards=shards)))
         whole = join_states(self.plan, self.islands, united)
         held = self._outlet.snapshot()
         outlet = whole["outlet"] | {"held": held["held"], "since": held["since"]}
@@ -317,7 +319,8 @@ class SpreadReasoner(Reasoner):
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             part = cut_state(self.plan, island, whole)
             shards = len(actors)
-            states = [part] if shards == 1 else divide(self.plan, island, part, partial(owner, shards=shards), shards)
+            plan = island_plan(self.plan, island)
+            states = [part] if shards == 1 else divide(plan, island, part, partial(owner, shards=shards), shards)
             for actor, found in zip(actors, states, strict=True):
                 actor.go_on_from(msgspec.msgpack.encode(found))
         self._islands.go_on(self._intake.frontier)
@@ -333,7 +336,9 @@ def _local(work: Work) -> tuple[Line, int]:
     return LocalLine(work), os.getpid()
 
 
-def _work(plan: Plan, island: Island, settings: Settings, kept: frozenset[str]) -> Work:
+def _work(plan: Plan, island: Island, settings: Settings, kept: frozenset[str], shards: int) -> Work:
     part = island_plan(plan, island)
+    if island.key is not None and shards > 1:
+        part = spread_plan(part, island)
     exports = tuple(dict.fromkeys((*island.exports, *(name for name in kept if name in part.outputs))))
     return Work(part, settings.emit, exports, settings.prospects, settings.max_state)

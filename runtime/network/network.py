@@ -271,11 +271,6 @@ class Network:
         for step, hear in other.graph.hearing.items():
             self.listen(step, hear)
 
-    def come_up(self) -> None:
-        """Let all come as far as the watermark allows, as at a snapshot that is put together with those of others."""
-        self._catch_up_all()
-        self._judge()
-
     def rest(self) -> None:
         """The stream stops before its end: let all be told that is known."""
         self._catch_up_all()

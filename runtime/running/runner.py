@@ -110,10 +110,10 @@ class Runner(Asked):
         """The session, which may be spread over actors."""
         if not run.is_spread:
             return Reasoner(plan, settings)
-        from tidelog.runtime.islands.spreading import Spread, SpreadReasoner  # noqa: PLC0415 - few runs are spread
+        from tidelog.runtime.islands.spreading import Layout, SpreadReasoner  # noqa: PLC0415 - few runs are spread
         from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
 
-        session = SpreadReasoner(plan, settings, Spread(run.actors, 0 if run.workers == 1 else run.workers))
+        session = SpreadReasoner(plan, settings, Layout(run.actors, 0 if run.workers == 1 else run.workers))
         self._flights = Flights(session, self._arrive)
         return session
 
