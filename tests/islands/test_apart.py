@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import pytest
 from analysis.test_stages import FRAGMENTS, arrivals, compiled, given_programs, keyed_programs
+from calendars.test_engine_law import with_calendars
+from engine.standing.test_programs import compiled as compiled_standing
 from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
-from islands.apart import agree_apart
 
 import tidelog
-from calendars.test_engine_law import with_calendars
 from drawing import drawn
-from engine.standing.test_programs import compiled as compiled_standing
+from islands.apart import agree_apart
 from oracle.alarm_programs import alarm_programs
 from oracle.calendar_programs import calendar_programs
 from oracle.evaluate import GroundFact
@@ -44,7 +44,11 @@ def test_whatever_the_program(kind: Kind, fragment: str, data: st.DataObject) ->
     agree_apart(plan, facts, cuts_of(data, facts), Fraction(data.draw(st.integers(0, 2))))
 
 
-@given(program=lars_programs(replace(EVERY_FORM, recursion=True)).flatmap(keyed_programs) | lars_programs(EVERY_FORM), facts=lars_streams(), data=st.data())
+@given(
+    program=lars_programs(replace(EVERY_FORM, recursion=True)).flatmap(keyed_programs) | lars_programs(EVERY_FORM),
+    facts=lars_streams(),
+    data=st.data(),
+)
 @drawn(60, suppress_health_check=ALL)
 def test_times_and_steps(program: Program, facts: list[GroundFact], data: st.DataObject) -> None:
     """Time variables, and windows that are stepped, clipped, or count facts."""
