@@ -118,7 +118,7 @@ class Engine(Runner):
             corrections=corrections,
             observer=observer,
             held=observer is not None,
-            actors=actors or ("one" if workers == 1 else "islands"),
+            actors=actors,
             workers=workers,
             supervision=supervision,
         )

@@ -13,7 +13,7 @@ MOST_WORKERS = 256
 
 def check_actors(actors: object, workers: object) -> None:
     """ValueError or TypeError for what is no such setting, and for several workers where a process cannot be forked."""
-    if actors not in get_args(Actors):
+    if actors is not None and actors not in get_args(Actors):
         raise ValueError(f"unknown actors {actors!r}: expected {', '.join(get_args(Actors))}")
     if not isinstance(workers, int) or isinstance(workers, bool):
         raise TypeError(f"`workers` is a whole number, got {type(workers).__name__}")

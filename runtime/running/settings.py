@@ -44,7 +44,7 @@ class RunSettings:
     reload: Reload = "refuse"
     corrections: bool = False
     observer: Observer | None = None
-    actors: Actors = "one"
+    actors: Actors | None = None
     workers: int = 1
     supervision: Supervision | None = None
     held: bool = False
@@ -57,6 +57,6 @@ class RunSettings:
         check_actors(self.actors, self.workers)
 
     @property
-    def is_spread(self) -> bool:
-        """Whether the operators are more than one actor."""
-        return self.actors != "one" or self.workers > 1
+    def cut(self) -> Actors:
+        """What becomes an actor: where nothing is said, islands if there are several workers."""
+        return self.actors or ("one" if self.workers == 1 else "islands")
