@@ -98,13 +98,3 @@ def unshared_state(plan: Plan, state: State) -> State:
     """A state in which each step has what it stores for itself."""
     network = state["network"]
     return {**state, "network": {**network, "graph": unshared(network["graph"], plan)}}
-
-
-def cut_state(plan: Plan, island: object, state: State) -> State:
-    """To come."""
-    raise NotImplementedError
-
-
-def join_states(plan: Plan, islands: object, states: Sequence[State]) -> State:
-    """To come."""
-    raise NotImplementedError

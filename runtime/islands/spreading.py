@@ -22,7 +22,8 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.dividing import State, cut_state, divide, join_states, spread_plan, unite
+from tidelog.runtime.islands.cutting import cut_state, join_states
+from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
 from tidelog.runtime.islands.lines import Line, LocalLine
 from tidelog.runtime.islands.messages import Count, Counted, Hear, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
