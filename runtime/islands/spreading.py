@@ -42,11 +42,12 @@ from tidelog.runtime.sessions.statistics import SessionStatistics
 class Layout:
     """How the operators of a run are spread: over which actors, and how many workers they live in (0: in this process).
 
-    An island with a key has a shard in each worker.
+    An island with a key has a shard in each worker, or, in this process, so many `shards`.
     """
 
     actors: Actors = "islands"
     workers: int = 0
+    shards: int = 1
     supervision: Supervision = field(default_factory=Supervision)
 
 
@@ -87,7 +88,7 @@ class SpreadReasoner(Reasoner):
             self._deployed, self.islands = self.plan, self._cut()
         plan, settings, workers = self.plan, self.settings, self.layout.workers
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
-        works = [_work(plan, island, settings, kept, workers) for island in self.islands]
+        works = [_work(plan, island, settings, kept, workers or self.layout.shards) for island in self.islands]
         self._selector = selectors.DefaultSelector()
         nursery = Nursery(works, self._selector) if workers else None
         hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
@@ -99,7 +100,7 @@ class SpreadReasoner(Reasoner):
             elif workers:
                 where = [busy.index(min(busy))]
             else:
-                where = [0]
+                where = [0] * (1 if island.key is None else self.layout.shards)
             for host in where if workers else ():
                 busy[host] += len(island.steps)
             starts = [partial(hosts[host].open, number) if hosts else partial(_local, works[number]) for host in where]
