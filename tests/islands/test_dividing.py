@@ -10,7 +10,7 @@ import pytest
 from analysis.test_stages import FRAGMENTS, arrivals, given_programs, keyed_programs
 from analysis.test_stages import compiled as compiled_program
 from calendars.test_engine_law import with_calendars
-from engine.standing.test_programs import BATCHES, MODES, compiled, moved
+from engine.standing.test_programs import BATCHES, MODES, compiled
 from hypothesis import HealthCheck, assume, event, given, note
 from hypothesis import strategies as st
 from limits import limits, some_limits
@@ -30,7 +30,6 @@ from tidelog import SnapshotError
 from tidelog.plans.data.facts import Record
 from tidelog.plans.islands.island import Island
 from tidelog.plans.islands.islands import islands_of
-from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.islands.cutting import cut_state, join_states
@@ -125,7 +124,11 @@ def standing(draw: st.DrawFn, kind: Kind) -> Drawn:
 
 @st.composite
 def any_programs(draw: st.DrawFn, kind: Kind) -> Drawn:
-    fragment = FRAGMENTS[draw(st.sampled_from(sorted(FRAGMENTS)))] if isinstance(FRAGMENTS, dict) else draw(st.sampled_from(FRAGMENTS))
+    fragment = (
+        FRAGMENTS[draw(st.sampled_from(sorted(FRAGMENTS)))]
+        if isinstance(FRAGMENTS, dict)
+        else draw(st.sampled_from(FRAGMENTS))
+    )
     program = draw(programs(kind, fragment).flatmap(keyed_programs).flatmap(given_programs))
     plan = compiled_program(program)
     return plan, draw(arrivals(plan, program, kind))

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limits, some_limits
 
 from drawing import drawn
-from limits import limits, some_limits
 from oracle.agreement import differences, records_of
 from oracle.programs import EVERYTHING, FORWARD, Kind, programs, streams
 from tidelog.plans.compiling.compile import compile_program
