@@ -157,7 +157,9 @@ def _by_output(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 def _joined_emission(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     joined: dict[str, Any] = {
-        name: _by_output(plan, [state[name] for state in states]) for name, part in states[0].items() if isinstance(part, dict)
+        name: _by_output(plan, [state[name] for state in states])
+        for name, part in states[0].items()
+        if isinstance(part, dict)
     }
     if "points" in states[0]:
         joined |= _joined_points(plan, states) | {"already": _already(states)}
@@ -166,9 +168,10 @@ def _joined_emission(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[st
 
 def _joined_points(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Each island tells of a point when it knows all that holds there of its outputs; all together, when all do."""
+    slowest = min(states, key=lambda state: state["seen"])
     return {
-        "points": sorted({point for state in states for point in state["points"]}),
-        "seen": min(state["seen"] for state in states),
+        "points": slowest["points"],
+        "seen": slowest["seen"],
         "watermark": _agreed("the watermark", [state["watermark"] for state in states]),
         "records": [record for state in states for record in state["records"]],
     }

@@ -37,7 +37,7 @@ def divide(plan: Plan, island: Island, state: State, owner: Callable[[Value], in
     Raises SnapshotError where the plan cannot be divided by this key.
     """
     state = unshared_state(plan, state)
-    return _form(plan, island, state).divide(state, Shares(owner, shards))  # type: ignore[return-value]
+    return _form(plan, island, state).divide(state, Shares(owner, shards))
 
 
 def unite(plan: Plan, island: Island, states: Sequence[State], owner: Callable[[Value], int]) -> State:
@@ -71,7 +71,8 @@ def spread_plan(plan: Plan, island: Island) -> Plan:
 
     gates = {(step, port): ((),) if is_common(step, port) else guard for (step, port), guard in prospects.gates.items()}
     rows = {
-        (step, port): _never(blocker) if is_common(step, port) else blocker for (step, port), blocker in prospects.rows.items()
+        (step, port): _never(blocker) if is_common(step, port) else blocker
+        for (step, port), blocker in prospects.rows.items()
     }
     return replace(plan, prospects=Prospects(prospects.sleepers, gates, rows, frozenset()))
 

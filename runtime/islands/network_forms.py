@@ -23,11 +23,12 @@ from tidelog.runtime.islands.forms import (
     Form,
     Grouped,
     Perhaps,
+    Place,
     Shares,
     rows_at,
 )
 from tidelog.runtime.islands.operator_forms import operator_form, reached_form, snapshot_form, sweeping_parts
-from tidelog.runtime.islands.places import Place, Places, by_member, column, places_of
+from tidelog.runtime.islands.places import Places, by_member, column, places_of
 from tidelog.runtime.network.deploy import build_group, build_open_loop
 from tidelog.runtime.network.graph import Graph
 

@@ -82,7 +82,9 @@ def _narrowed(step: Step, at: int, columns: Sequence[int | None]) -> list[Place]
         case PairShape(left=left, right=right):
             name = (*right, *(name for name in left if name not in right))[at]
             sides = (left, right)
-            return [_of_atom(step, Variable(name), tuple(map(Variable, side)), side, columns[i]) for i, side in enumerate(sides)]
+            return [
+                _of_atom(step, Variable(name), tuple(map(Variable, side)), side, columns[i]) for i, side in enumerate(sides)
+            ]
         case _:
             return [None if found is None else column(found) for found in columns]
 

@@ -83,7 +83,7 @@ def deliveries(plan: Plan, records: Sequence[Record], batch: int, lateness: int 
 
 
 class Fleet:
-    """The shards of one island, which may become more or fewer on the way. None of them tells of a key that is not its own."""
+    """The shards of one island, which may become more or fewer on the way."""
 
     def __init__(self, plan: Plan, island: Island, emit: EmitMode, count: int) -> None:
         self.plan, self.island, self.emit = island_plan(plan, island), island, emit
