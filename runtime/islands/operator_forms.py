@@ -62,8 +62,8 @@ def operator_form(operator: type[Operator], places: Places) -> Form:
     form = FORMS.get(operator)
     if form is None:
         raise SnapshotError(
-            f"step {places.step.id}: it rests on the stream, and the state of its operator, {operator.__name__}, is not one of "
-            "single keys: it cannot be divided"
+            f"step {places.step.id}: it rests on the stream, and the state of its operator, {operator.__name__}, is not "
+            "one of single keys: it cannot be divided"
         )
     return snapshot_form(form(places), places.own, reached_form(places))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.test_changes import intervals_of
+
 from oracle.agreement import runs_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.islands.island import Island, owner
