@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from inspect import isabstract
@@ -35,9 +35,11 @@ from tidelog.operators.loops.hold import Hold
 from tidelog.operators.loops.open_loop import OpenLoop
 from tidelog.operators.operator import Operator
 from tidelog.operators.standing.runs import Runs
+from tidelog.operators.stores.amortised import LIMITS
 from tidelog.operators.windows.calendar import Calendar
 from tidelog.operators.windows.tuple_points import TuplePoints
 from tidelog.operators.windows.tuple_window import TupleWindow
+from tidelog.plans.analysis.physical import prospects
 from tidelog.plans.data.facts import Record
 from tidelog.plans.islands.island import Island
 from tidelog.plans.islands.islands import islands_of
@@ -101,6 +103,15 @@ FIXED = (
     "m(X) := on :- p(X). m(X) := off :- q(X), m(X,on) for 2. h(X) :- m(X,on), not r(X).",
 )
 """Programs whose first argument is the key, over each operator, with what all shards have and with sleepers."""
+
+
+@pytest.fixture(autouse=True)
+def short_windows_sleep_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In small examples windows are small, and samples, too."""
+    monkeypatch.setattr(prospects, "SHORTEST_SLEEP", 1)
+    monkeypatch.setattr(LIMITS, "sample", 6)
+    monkeypatch.setattr(LIMITS, "patience", 5)
+    yield
 
 
 Drawn = tuple[Plan, Sequence[GroundFact]]
