@@ -290,7 +290,7 @@ def test_shards_that_have_come_to_different_times_are_not_united() -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 @given(data=st.data())
-@drawn(40, suppress_health_check=ALL)
+@drawn(20, suppress_health_check=ALL)
 def test_shards_answer_as_one_network_does(source: str, data: st.DataObject) -> None:
     """However many they are, and become: one, several, others."""
     plan, facts = data.draw(SOURCES[source])
@@ -307,7 +307,7 @@ def test_shards_answer_as_one_network_does(source: str, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("source", SOURCES)
 @given(data=st.data())
-@drawn(40, suppress_health_check=ALL)
+@drawn(20, suppress_health_check=ALL)
 def test_what_is_divided_and_united_at_once_is_the_same(source: str, data: st.DataObject) -> None:
     """And so is what is cut into islands, and joined, whatever they import."""
     plan, facts = data.draw(SOURCES[source])
@@ -333,7 +333,7 @@ def test_what_is_divided_and_united_at_once_is_the_same(source: str, data: st.Da
 
 @pytest.mark.parametrize("source", SOURCES)
 @given(data=st.data())
-@drawn(40, suppress_health_check=ALL)
+@drawn(20, suppress_health_check=ALL)
 def test_a_state_is_read_under_another_cut(source: str, data: st.DataObject) -> None:
     """One network becomes islands, these become one network, and so on."""
     plan, facts = data.draw(SOURCES[source])
