@@ -48,6 +48,8 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.islands.cutting import cut_state, join_states
 from tidelog.runtime.islands.dividing import divide, unite, unshared_state
+from tidelog.runtime.islands.forms import Shares
+from tidelog.runtime.islands.network_forms import SleepForm
 from tidelog.runtime.islands.operator_forms import FORMS
 from tidelog.runtime.islands.outlet_forms import EMISSIONS
 from tidelog.runtime.network.graph import Graph
@@ -275,6 +277,23 @@ def test_a_window_that_counts_facts_cannot_be_divided() -> None:
     whole = shard(plan, "intervals").state()
     with pytest.raises(SnapshotError, match="rests on the stream, and the state of its operator, TupleWindow"):
         divide(plan, island, whole, lambda key: 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_asleep"),
+    [
+        ([True, 2, 2, 9, 9, 1, 1], [True, 5, 5, 9, 9, 4, 0], True),
+        ([True, 2, 2, 9, 9, 1, 1], [False, 0, 0, 3, 3, 9, 0], False),  # awake in one
+        ([True, 2, 2, 4, 4, 6, 1], [True, 7, 7, 9, 9, 6, 0], False),  # never absent in both at once
+        ([True, 1, 1, 2, 9, 5, 1], [True, 1, 1, 9, 9, 8, 0], False),  # there in the one or the other for too long
+    ],
+)
+def test_a_sleeper_sleeps_where_it_does_in_all_shards(one: list[Any], other: list[Any], is_asleep: bool) -> None:
+    """It was there last when it was in any, and absent as far as it was in all."""
+    begin, until, latest = max(one[1], other[1]), min(one[3], other[3]), max(one[5], other[5])
+    united = SleepForm(3).unite([one, other], Shares(lambda key: 0, 2))
+    assert united == [is_asleep, begin, max(one[2], other[2]), until, 9, latest, 1]
+    assert SleepForm(3).divide(one, Shares(lambda key: 0, 2)) == [one, [*one[:6], 0]]
 
 
 def test_shards_that_have_come_to_different_times_are_not_united() -> None:
