@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from children import WAIT
-from databases import postgres
 from tidelog.cli import main
 from tidelog.gateway.backgrounds import fetch
 from tidelog.gateway.file.settings import BackgroundSettings
@@ -101,14 +100,6 @@ def test_an_answer_that_is_no_facts_is_told(plant: Path) -> None:
             fetch(other, plant)
     assert (plant / "f.jsonl").read_text() == '{"predicate":"p","args":[1,2.5,"a"]}\n'
     assert not list(plant.glob(".*"))
-
-
-def test_postgresql_has_facts_of_its_types(tmp_path: Path) -> None:
-    """Exact numbers, truth values, and a per cent sign in a pattern."""
-    query = "SELECT 'a%', 2.50::numeric, 7::bigint, true, 1.5::float8 WHERE 'press' LIKE '%ess'"
-    with postgres() as server:
-        assert fetch(BackgroundSettings(file="f.jsonl", predicate="p", url=server.url, query=query), tmp_path)
-    assert (tmp_path / "f.jsonl").read_text() == '{"predicate":"p","args":["a%",2.5,7,"true",1.5]}\n'
 
 
 @pytest.mark.slow

@@ -20,6 +20,8 @@ from tidelog.connectors import JsonEncoder
 from tidelog.connectors.sql.database import Address, database
 from tidelog.connectors.sql.sink import SqlSink
 from tidelog.connectors.sql.tables import tables_of
+from tidelog.gateway.backgrounds import fetch
+from tidelog.gateway.file.settings import BackgroundSettings
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
@@ -116,6 +118,13 @@ def test_what_postgresql_holds(server: Postgres, tmp_path: Path) -> None:
         "the database refuses it",
         "the database refuses it",
     ]
+
+
+def test_postgresql_has_facts_of_its_types(server: Postgres, tmp_path: Path) -> None:
+    """Exact numbers, truth values, and a per cent sign in a pattern."""
+    query = "SELECT 'a%', 2.50::numeric, 7::bigint, true, 1.5::float8 WHERE 'press' LIKE '%ess'"
+    assert fetch(BackgroundSettings(file="f.jsonl", predicate="p", url=server.url, query=query), tmp_path)
+    assert (tmp_path / "f.jsonl").read_text() == '{"predicate":"p","args":["a%",2.5,7,"true",1.5]}\n'
 
 
 COLUMNS = "n INTEGER, c REAL, b BOOLEAN, begins TEXT, ends TEXT"
