@@ -63,6 +63,10 @@ def plant(tmp_path: Path) -> Path:
 def test_a_check_asks_and_reaches(plant: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The query's answer becomes the file that the program reads; the sink's database lets one in."""
     assert main(["gateway", str(plant / "plant.toml"), "--check", "--connect"]) == 0
+    assert f"history: the database {plant / 'answers.db'} is made when the gateway starts" in capfd.readouterr().out
+    assert not (plant / "answers.db").exists()
+    sqlite3.connect(plant / "answers.db").close()
+    assert main(["gateway", str(plant / "plant.toml"), "--check", "--connect"]) == 0
     assert f"history: the database {plant / 'answers.db'} lets it in" in capfd.readouterr().out
     assert (plant / "parts.jsonl").read_text() == '{"predicate":"part","args":["press","valve"]}\n'
 

@@ -52,7 +52,9 @@ def _check(settings: SqlSinkSettings, place: Place) -> None:
 
 
 async def _reach(settings: SqlSinkSettings, place: Place) -> str:
-    there = _database(settings, place)
+    there, path = _database(settings, place), Address.parse(settings.url).path
+    if path and not (place.folder / path).exists():
+        return f"the database {there.place} is made when the gateway starts"
     connection = await anyio.to_thread.run_sync(there.connect)
     await anyio.to_thread.run_sync(connection.close)
     return f"the database {there.place} lets it in"
