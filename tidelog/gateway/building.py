@@ -17,10 +17,9 @@ from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.http.settings import HttpSettings, UserSettings
 from tidelog.connectors.mapping.actions import ActionMapper
 from tidelog.connectors.mapping.mapper import LineMapper, MapMapper, Mapper
-from tidelog.connectors.mapping.templates import Template, TemplateEncoder, TopicTemplate
+from tidelog.connectors.mapping.templates import Template, TemplateEncoder
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, MqttClient
-from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.opening import open_sink, open_source
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
@@ -31,6 +30,7 @@ from tidelog.connectors.spec import parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
 from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.connectors.transport.credentials import check_token, load_certificate
+from tidelog.gateway.brokers import mqtt_sink
 from tidelog.gateway.file.settings import (
     AnySink,
     AnySource,
@@ -98,7 +98,7 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
             if isinstance(sink, SpecSinkSettings) and is_outbox(sink.spec):
                 unit.outboxes[sink.name] = read_outbox(sink, plan, settings, folder)
             else:
-                unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+                unit.sinks[sink.name] = _sink(sink, plan, settings, folder, program)
             unit.choices[sink.name] = choice_of(sink, plan)
     return unit
 
@@ -227,19 +227,10 @@ def topics(source: MessageSource) -> list[str]:
 # --- sinks --------------------------------------------------------------------------------------------------------------
 
 
-def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) -> Sink:
+def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path, program: ProgramSettings) -> Sink:
     iso = settings.iso and plan.timeline.unit is not None
     if isinstance(sink, MqttSinkSettings):
-        told = told_to(sink, plan)
-        return MqttSink(
-            sink.name,
-            MqttClient(sink, f"{settings.name}-{sink.name}", str(folder)),
-            TopicTemplate(sink.topic, plan.schema, iso=iso, outputs=told),
-            Template(plan.schema, sink.payload, iso=iso, outputs=told),
-            qos=sink.qos,
-            retain=sink.retain,
-            choice=choice_of(sink, plan),
-        )
+        return mqtt_sink(sink, plan, settings, folder, program, iso=iso)
     if isinstance(sink, WebhookSinkSettings):
         return _webhook(sink, plan, folder, iso=iso)
     spec = parse_spec(sink.spec, allow_remote=True)

@@ -111,7 +111,7 @@ class Running:
         """Those who are told what the engine does."""
         names = [f"{name} facts" if name in self._mapped else name for name in self.unit.sources]
         taps = TapObserver(self._taps, self.unit.plan, names, self.unit.choices, iso=not self._times.is_plain)
-        return Observers([taps] if self._watch is None else [self._watch, taps])
+        return Observers([taps] if self._watch is None else [self._watch, taps], self.unit.sinks.values())
 
     @property
     def tapped(self) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
+from tidelog.connectors.mqtt.homeassistant import HomeAssistantSettings
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.sources.polled import NodeSettings, RegisterSettings
 from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Port, Positive
@@ -119,10 +120,13 @@ class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="typ
     told: Told = "all"
     storm: Count | None = None
     """How many alarms may begin within a minute before it is told a summary in place of each."""
-    topic: str
+    topic: str = ""
     payload: str | dict[str, Scalar] | None = None
     qos: Literal[0, 1, 2] = 1
-    retain: bool = False
+    retain: bool | Literal["while-holding"] = False
+    """Whether the broker keeps the last message of a topic for who comes later: always, or while what it tells holds."""
+    homeassistant: bool | HomeAssistantSettings = False
+    """Whether answers appear in Home Assistant by themselves, in place of messages to `topic`."""
 
 
 class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"):
