@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.retained.store import Changes, Held, Key, Stored, StoredPlace
+from tidelog.connectors.mqtt.retained.store import Changes, Held, Key, Stored, StoredPlace, encode_row
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.timeline import POS
 
@@ -159,7 +159,10 @@ class Board:
         place = self._presenter.place(change)
         held = Held(change.predicate, change.row, change.lo, None, number)
         ends = change.has_ended is not isinstance(change, RetractedChange)
-        messages = self._presenter.shown(place, held)  # before anything is noted: it may raise
+        messages, row = (
+            self._presenter.shown(place, held),
+            encode_row(place, held),
+        )  # before anything is noted: they may raise
         is_new = place not in self._places
         mine = self._at(place)
         before = mine.top()
@@ -168,7 +171,7 @@ class Board:
             self._changes.rows[held.key] = None
         else:
             mine.add(held)
-            self._changes.rows[held.key] = (place, held)
+            self._changes.rows[held.key] = row
         now = mine.top()
         if now is not None and before is not None and now.key == before.key and now.number == before.number:
             return []
@@ -189,7 +192,7 @@ class Board:
         return [*messages, *found]
 
     def _forget_over(self, place: str) -> Iterator[Message]:
-        """Nothing holds at a place now: it is gone, or, if such places are too many, the one that has been so for longest."""
+        """Nothing holds at a place now: it is gone, or, if such places are too many, the oldest of them is."""
         self._idle.pop(place, None)
         if self._presenter.most is None:
             self._drop(place)

@@ -18,6 +18,7 @@ from tidelog.connectors.mqtt.retained.store import Held, RetainedStore
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, unencodable
 from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
 logger = logging.getLogger("tidelog")
@@ -95,10 +96,14 @@ class RetainingSink(MqttPublisher):
                 found: list[tuple[AnyAnswer, str, list[Message]]] = []
                 for number, given in enumerate(answers[begin : begin + AT_ONCE], first + begin):
                     answer = self._choice(given)
-                    if not isinstance(answer, ChangeRecord):
+                    if answer is None:
                         continue
+                    if isinstance(answer, HypotheticalAnswer):
+                        await self._give_up(answer, "an answer to a question does not hold from one time to another")
+                        continue
+                    change = answer if isinstance(answer, ChangeRecord) else ChangeRecord(*answer)
                     try:
-                        found.append((answer, f"{run}-{number}" if run else "", self._board.take(answer, number)))
+                        found.append((answer, f"{run}-{number}" if run else "", self._board.take(change, number)))
                     except ENCODING_ERRORS as error:
                         await self._give_up(answer, unencodable(error), self._lines_of)
                 await self._write()

@@ -63,12 +63,23 @@ class Changes:
     """What is to be written at once; None stands for what is no more."""
 
     places: dict[str, StoredPlace | None] = field(default_factory=dict)
-    rows: dict[Key, tuple[str, Held] | None] = field(default_factory=dict)
+    rows: dict[Key, bytes | None] = field(default_factory=dict)
+    """What holds, by its key, as `encode_row` has it."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_place = msgspec.msgpack.Decoder(StoredPlace).decode
 _decode_row = msgspec.msgpack.Decoder(tuple[str, Held]).decode
+
+
+def encode_row(place: str, held: Held) -> bytes:
+    """What holds, with its place, as it is stored; raises what an encoder raises for what no file can have."""
+    return _encode((place, held))
+
+
+def decode_row(data: bytes) -> tuple[str, Held]:
+    """What was encoded so."""
+    return _decode_row(data)
 
 
 class RetainedFile(StoredFile):
@@ -119,7 +130,7 @@ class RetainedStore:
             for name, place in changes.places.items():
                 self._put("places", "place", name, None if place is None else _encode(place))
             for key, row in changes.rows.items():
-                self._put("rows", "key", _encode(key), None if row is None else _encode(row))
+                self._put("rows", "key", _encode(key), row)
 
     def _put(self, table: str, column: str, key: str | bytes, data: bytes | None) -> None:
         if data is None:
