@@ -1,11 +1,14 @@
-"""Sinks that publish to a broker, by what the file says of them."""
+"""What talks to a broker in its own way, by what the file says of it: sinks, and sources of Sparkplug."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from tidelog import connectors  # loads what it needs once it is used
+from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.mqtt.client import MqttClient
@@ -13,10 +16,17 @@ from tidelog.connectors.mqtt.homeassistant import HomeAssistant, HomeAssistantSe
 from tidelog.connectors.mqtt.retained.board import TopicPresenter
 from tidelog.connectors.mqtt.retained.sink import RetainingSink
 from tidelog.connectors.mqtt.sink import MqttSink
-from tidelog.gateway.file.settings import GatewaySettings, MqttSinkSettings, MqttSourceSettings, ProgramSettings
+from tidelog.gateway.file.settings import (
+    GatewaySettings,
+    MqttSinkSettings,
+    MqttSourceSettings,
+    ProgramSettings,
+    SparkplugSourceSettings,
+)
 from tidelog.gateway.telling import choice_of, told_to
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.interfaces import Source
 
 RETAINED = ".retained"
 """Within the folder of states: what brokers retain for sinks, a folder for each."""
@@ -49,6 +59,23 @@ def mqtt_sink(
         presenter = TopicPresenter(topic, template)
         return RetainingSink(sink.name, client, presenter, template.lines, folder=path, qos=sink.qos or 1, choice=choice)
     return MqttSink(sink.name, client, topic, template, qos=sink.qos, retain=sink.retain, choice=choice)
+
+
+def sparkplug_source(
+    source: SparkplugSourceSettings, mapper: Mapper, maps: Sequence[str], settings: GatewaySettings, folder: Path
+) -> Source:
+    """The source; SpecError where its extra is not installed, or a name has what none has."""
+    try:
+        kind = connectors.SparkplugSource
+    except ModuleNotFoundError as error:
+        raise SpecError(f"it needs `{error.name}`: install `tidelog[sparkplug]`") from None
+    for key, name in [("host", source.host), *[("groups", group) for group in source.groups]]:
+        if set(name) & set("/+#"):
+            raise SpecError(f"`{key}`: `{name}` has a `/`, `+` or `#`, which no name has in Sparkplug")
+    if source.host and (source.will or source.birth):
+        raise SpecError("`host` says what edge nodes are told when it comes and goes: leave `will` and `birth` away")
+    client = MqttClient(source, f"{settings.name}-{source.name}", str(folder))
+    return kind(source.name, client, mapper, maps, groups=source.groups, host=source.host)
 
 
 def _checked_folder(sink: MqttSinkSettings, settings: GatewaySettings, folder: Path, program: ProgramSettings) -> str:

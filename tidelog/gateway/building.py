@@ -30,7 +30,7 @@ from tidelog.connectors.spec import parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
 from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.connectors.transport.credentials import check_token, load_certificate
-from tidelog.gateway.brokers import mqtt_sink
+from tidelog.gateway.brokers import mqtt_sink, sparkplug_source
 from tidelog.gateway.file.settings import (
     AnySink,
     AnySource,
@@ -45,6 +45,7 @@ from tidelog.gateway.file.settings import (
     OpcUaSourceSettings,
     ProgramSettings,
     ReplaySourceSettings,
+    SparkplugSourceSettings,
     SpecSinkSettings,
     WebhookSinkSettings,
 )
@@ -158,6 +159,8 @@ def _source(source: AnySource, plan: Plan, settings: GatewaySettings, folder: Pa
             qos=source.qos,
             takes_retained=source.retained == "take",
         )
+    if isinstance(source, SparkplugSourceSettings):
+        return sparkplug_source(source, mapper(source, plan), topics(source), settings, folder)
     if isinstance(source, ReplaySourceSettings):
         return ReplaySource(source.name, folder / source.file, mapper(source, plan), loop=source.loop, speed=source.speed)
     if isinstance(source, HttpSourceSettings):

@@ -34,6 +34,20 @@ class MqttSourceSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="t
     retained: Literal["take", "skip"] = "take"
 
 
+class SparkplugSourceSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="sparkplug"):
+    """Edge nodes of Sparkplug B, and their devices."""
+
+    name: str
+    program: str = ""
+    format: Literal["json"] = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    groups: tuple[str, ...] = ()
+    """Which groups are heard; all, unless told."""
+    host: str = ""
+    """The name of the primary host application, if it is this one: edge nodes are told whether it is there."""
+
+
 class ReplaySourceSettings(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="replay"
 ):
@@ -219,7 +233,14 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     every: Positive = 60.0
 
 
-MessageSource = MqttSourceSettings | ReplaySourceSettings | HttpSourceSettings | ModbusSourceSettings | OpcUaSourceSettings
+MessageSource = (
+    MqttSourceSettings
+    | SparkplugSourceSettings
+    | ReplaySourceSettings
+    | HttpSourceSettings
+    | ModbusSourceSettings
+    | OpcUaSourceSettings
+)
 """The sources that have messages, which maps take apart."""
 AnySource = MessageSource | SpecSourceSettings
 AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
