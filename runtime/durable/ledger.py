@@ -45,7 +45,7 @@ from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Told
+from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Owing, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Observer, Replayable, Retraction, Source
 from tidelog.runtime.sessions.reasoner import Reasoner
 
@@ -283,9 +283,14 @@ class Ledger:
         while self._owed.is_full and self._owed.full != "drop-oldest":
             if self._owed.full == "stop":
                 return False
+            self._sinks.tell_slowest()
             await self.commit()
             await anyio.sleep(_ROOM_INTERVAL)
         return True
+
+    def owing(self) -> Owing:
+        """How much waits for sinks."""
+        return self._owed.owing()
 
     # --- taking back ----------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ from tidelog.runtime.journal.manifest import plain_settings
 from tidelog.runtime.network.graph import Hear
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding
 from tidelog.runtime.ports.channels import CHANNEL_BOUND, Channel
-from tidelog.runtime.ports.durability import Backlog
+from tidelog.runtime.ports.durability import Backlog, Owing
 from tidelog.runtime.ports.interfaces import (
     AnyAnswer,
     Batch,
@@ -90,7 +90,8 @@ class Runner:
         patience = RestartPolicy() if run.state is None else RestartPolicy(attempts=None)
         policy = patience if run.restarts is None else run.restarts
         self._letters = Letters(run.dead_letters, run.observer)
-        self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
+        backlog = run.backlog or Backlog()
+        self._sinks = [SinkActor(sink, policy, self._letters.give_up, backlog.of(sink.name).rate) for sink in sinks]
         if run.clock is not None:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)
@@ -223,6 +224,10 @@ class Runner:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    def owing(self) -> Owing | None:
+        """How much waits for sinks in all; None without a state."""
+        return None if isinstance(self._way, Direct) else self._way.owing()
 
     def connected(self) -> list[tuple[str, bool]]:
         """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""

@@ -89,6 +89,8 @@ def _checked_folder(sink: MqttSinkSettings, settings: GatewaySettings, folder: P
         )
     if not sink.qos:
         raise SpecError(f"`{key}` needs a broker that says what it has taken: `qos` is 1 or 2")
+    if sink.limits.waiting is not None:
+        raise SpecError(f"`{key}` has to hear of each end: leave `limits.waiting` away")
     if settings.limits.when_full == "drop-oldest":
         raise SpecError(f"`{key}` has to hear of each end: `limits.when_full` is `block` or `stop`, not `drop-oldest`")
     return str(folder / settings.state / RETAINED / sink.name)

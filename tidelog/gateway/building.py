@@ -55,6 +55,7 @@ from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.actors.clock import read_max_ahead
+from tidelog.runtime.ports.durability import SinkLimits
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 
@@ -68,6 +69,8 @@ class Unit:
     sinks: dict[str, Sink] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
     """What each sink is told."""
+    limits: dict[str, SinkLimits] = field(default_factory=dict)
+    """What sinks are spared, by their names in the file."""
     outboxes: dict[str, OutboxSpec] = field(default_factory=dict)
     """Sinks that one process has open at a time, so that they are opened when the program starts."""
     origin: tuple[object, ...] = ()
@@ -101,6 +104,7 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
             else:
                 unit.sinks[sink.name] = _sink(sink, plan, settings, folder, program)
             unit.choices[sink.name] = choice_of(sink, plan)
+            unit.limits[sink.name] = _limits(sink, settings)
     return unit
 
 
@@ -240,6 +244,13 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path, pr
     clients = ClientLimits(settings.limits.clients)
     path = _from(folder, sink.spec, spec.path)
     return open_sink(path, plan.schema, iso=iso, clients=clients, outputs=plan.told, keeps_file=True)
+
+
+def _limits(sink: AnySink, settings: GatewaySettings) -> SinkLimits:
+    """What a sink is spared; SpecError where nothing is kept that could wait."""
+    if sink.limits.waiting is not None and not settings.state:
+        raise SpecError("`limits.waiting` is for a gateway with `state`: without one, sources wait for each sink")
+    return SinkLimits(sink.limits.waiting, sink.limits.rate)
 
 
 def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) -> over_http.WebhookSink:

@@ -124,6 +124,15 @@ Told = Literal["all", "causes", "conditions"]
 their conditions hold, also while they are shelved, suppressed, or out of service."""
 
 
+class SinkLimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What one sink is spared, and the others by it."""
+
+    waiting: Count | None = None
+    """How many answers may wait for it; of more, the oldest are dropped for this sink alone, counted and told."""
+    rate: Positive | None = None
+    """How many answers it is given a second."""
+
+
 class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
     """Answers to a broker's topic."""
 
@@ -134,6 +143,7 @@ class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="typ
     told: Told = "all"
     storm: Count | None = None
     """How many alarms may begin within a minute before it is told a summary in place of each."""
+    limits: SinkLimitSettings = SinkLimitSettings()
     topic: str = ""
     payload: str | dict[str, Scalar] | None = None
     qos: Literal[0, 1, 2] = 1
@@ -148,6 +158,7 @@ class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
 
     name: str
     program: str = ""
+    limits: SinkLimitSettings = SinkLimitSettings()
     spec: str
 
 
@@ -161,6 +172,7 @@ class WebhookSinkSettings(
     predicates: tuple[str, ...] = ()
     told: Told = "all"
     storm: Count | None = None
+    limits: SinkLimitSettings = SinkLimitSettings()
     url: str
     secret: Secret | None = None
     """Signs what is sent (Standard Webhooks)."""
