@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
-from typing import Final, Literal, Self
+from contextlib import AsyncExitStack
+from typing import Any, Final, Literal, Self
 
 import anyio
 import anyio.to_thread
@@ -54,13 +55,13 @@ class RetainingSink(MqttPublisher):
         self._presenter, self._folder = presenter, folder
         self._run = ""
         self._board: Board
-        self._store: RetainedStore | None = None
+        self._store: RetainedStore
+        self._stack: AsyncExitStack
         self._lanes: dict[str, deque[Sending]] = {}
         self._queued = 0
         self._is_told = False
         self._anew: anyio.Event
         self._turn: anyio.Lock
-        self._tasks: anyio.abc.TaskGroup | None = None
 
     def going_on(self, run: str) -> None:
         """The answers that come are those of this run. To be called before the sink is entered."""
@@ -68,25 +69,20 @@ class RetainingSink(MqttPublisher):
 
     async def __aenter__(self) -> Self:
         self._anew, self._turn, self._is_told = anyio.Event(), anyio.Lock(), False
-        self._store = store = await anyio.to_thread.run_sync(RetainedStore, self._folder)
-        self._board = Board(self._presenter, await anyio.to_thread.run_sync(store.load), self._run)
-        await super().__aenter__()
-        self._tasks = anyio.create_task_group()
-        await self._tasks.__aenter__()
-        self._tasks.start_soon(self._keep_told)
+        async with AsyncExitStack() as stack:
+            self._store = await anyio.to_thread.run_sync(RetainedStore, self._folder)
+            stack.callback(self._store.close)
+            self._board = Board(self._presenter, await anyio.to_thread.run_sync(self._store.load), self._run)
+            await super().__aenter__()
+            stack.push_async_exit(super().__aexit__)
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(tasks.cancel_scope.cancel)
+            tasks.start_soon(self._keep_told)
+            self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        tasks, self._tasks = self._tasks, None
-        if tasks is not None:
-            tasks.cancel_scope.cancel()
-            await tasks.__aexit__(None, None, None)
-        store, self._store = self._store, None
-        try:
-            await super().__aexit__(*exc)
-        finally:
-            if store is not None:
-                store.close()
+    async def __aexit__(self, *exc: Any) -> None:
+        await self._stack.__aexit__(*exc)
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
         """Publish what these change; waits until the broker has it, or has refused it for good."""
@@ -117,7 +113,7 @@ class RetainingSink(MqttPublisher):
 
     async def _write(self) -> None:
         changes = self._board.take_changes()
-        if self._store is not None and (changes.places or changes.rows):
+        if changes.places or changes.rows:
             await anyio.to_thread.run_sync(self._store.write, self._run, changes)
 
     # --- all of it again -------------------------------------------------------------------------------------------------
