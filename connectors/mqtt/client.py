@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -28,7 +28,15 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.library import CONNECT_SECONDS, PROPERTIES_OF, BufferingClient
-from tidelog.connectors.mqtt.packets import Incoming, Refusal, Unsendable, check_packet, packet_size, publish_packet
+from tidelog.connectors.mqtt.packets import (
+    Incoming,
+    PackedId,
+    Refusal,
+    Unsendable,
+    check_packet,
+    packet_size,
+    publish_packet,
+)
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
 from tidelog.connectors.transport.backoff import FIRST_PAUSE, pause_before
 from tidelog.plans.diagnostics.errors import SpecError
@@ -178,10 +186,7 @@ class MqttClient:
         if not qos:
             self._client.send(publish_packet(topic, payload, id, retain=retain, is_v5=self.is_v5))
             return 0
-        properties = None
-        if id and self.is_v5:
-            properties = PROPERTIES_OF(PacketTypes.PUBLISH)
-            properties.UserProperty = ("id", id)
+        properties = cast("Properties", PackedId(id)) if id and self.is_v5 else None  # all that the library asks is `pack`
         return self._client.publish(topic, payload, qos, retain, properties).mid
 
     def flush(self) -> None:
