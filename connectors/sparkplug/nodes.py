@@ -22,7 +22,7 @@ import msgspec
 from tidelog.connectors.formats.lines import RAW_LIMIT
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.sparkplug.payload import Payload, decode
-from tidelog.connectors.sparkplug.values import properties, type_name, value_of
+from tidelog.connectors.sparkplug.values import PLAIN, properties, type_name, value_of
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.ports.interfaces import Rejected
 
@@ -52,7 +52,10 @@ class _Metric:
 
     topic: str
     datatype: int
+    type: str
     is_wanted: bool
+    field: str
+    """The field that holds its value as it is; empty where there is more to it."""
 
 
 @dataclass(slots=True)
@@ -210,7 +213,7 @@ class Nodes:
                     self._ask_one(name, node, message.at)
                     raise DataError(f"no birth has told its {_shown(metric)}: the edge node was asked for it")
                 if known.is_wanted:
-                    yield Message(known.topic, _encode(_element(metric, known.datatype, sent)), message.at)
+                    yield Message(known.topic, _encode(_element(metric, known, sent)), message.at)
             except DataError as error:
                 yield _rejected(message, f"{_shown(metric)}: {error.reason}")
 
@@ -218,7 +221,9 @@ class Nodes:
         if len(node.names) >= MOST_METRICS:
             raise DataError(f"its edge node has {MOST_METRICS} metrics already")
         topic = "/".join(["device" if device else "node", *name, *([device] if device else []), metric.name])
-        known = _Metric(topic, metric.datatype, self._wants(topic))
+        known = _Metric(
+            topic, metric.datatype, type_name(metric.datatype), self._wants(topic), PLAIN.get(metric.datatype, "")
+        )
         node.names[device, metric.name] = known
         if metric.HasField("alias"):
             node.aliases[device, metric.alias] = known
@@ -231,17 +236,25 @@ def _found(node: _Node, device: str, metric: Any) -> _Metric | None:
     return node.names.get((device, metric.name))
 
 
-def _element(metric: Any, datatype: int, sent: int) -> dict[str, Any]:
+class _Element(msgspec.Struct, omit_defaults=True, gc=False):
     """A metric as a map reads it."""
-    found = {
-        "value": None if metric.is_null else value_of(metric, datatype),
-        "type": type_name(datatype),
-        "time": metric.timestamp if metric.HasField("timestamp") else sent,
-        "historical": metric.is_historical,
-    }
-    if metric.HasField("properties"):
-        found["properties"] = properties(metric.properties)
-    return found
+
+    value: Any
+    type: str
+    time: int
+    historical: bool
+    properties: dict[str, Any] | None = None
+
+
+def _element(metric: Any, known: _Metric, sent: int) -> _Element:
+    """DataError where the value cannot be read."""
+    if known.field and metric.HasField(known.field) and not metric.is_null:
+        value = getattr(metric, known.field)
+    else:
+        value = None if metric.is_null else value_of(metric, known.datatype)
+    at = metric.timestamp or sent
+    told = properties(metric.properties) if metric.HasField("properties") else None
+    return _Element(value, known.type, at, metric.is_historical, told)
 
 
 def _shown(metric: Any) -> str:

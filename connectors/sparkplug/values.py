@@ -31,6 +31,8 @@ _FIELDS: Final = {
     20: "propertyset_value",
 }
 """In which field the value of a type stands."""
+PLAIN: Final = {kind: names.split()[0] for kind, names in _FIELDS.items() if kind not in _SIGNED and kind < 16}
+"""The field that holds the value of a type as it is, of the types of which most metrics are."""
 _ELEMENTS: Final = {22: "b", 23: "h", 24: "i", 25: "q", 26: "B", 27: "H", 28: "I", 29: "Q", 30: "f", 31: "d", 34: "Q"}
 """How the elements of an array are packed, little-endian."""
 _BOOLEANS, _STRINGS, _MOST_DEPTH = 32, 33, 8
