@@ -45,7 +45,7 @@ from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Owing, Told
+from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Observer, Replayable, Retraction, Source
 from tidelog.runtime.sessions.reasoner import Reasoner
 
@@ -96,6 +96,7 @@ class Ledger:
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
         self._sinks = SinkFeeds(ends.sinks, self._owed)
+        self.owing = self._owed.owing
         standings = [SourceStanding(name, passing=is_passing(source)) for name, source in ends.sources.items()]
         self._head = Head(self._owed.run, plan.name, plan.program.text, plan_digest(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
@@ -108,11 +109,10 @@ class Ledger:
         self._given: dict[str, dict[str, Any]] = {}
         self._are_awaited = False  # when the last ones were given
         self._worked = self._cost = self._snapshot_cost = 0.0
-        self._replayed, self._is_broken, self._has_changed = 0, False, False
+        self.stored, self._replayed, self._is_broken, self._has_changed = 0, 0, False, False
         self.is_spoiled = False
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
-        self.stored = 0
         self._turn: anyio.Lock
         self._holding: anyio.Lock  # whoever has it lets nothing be committed
         self._work: anyio.Event
@@ -283,14 +283,9 @@ class Ledger:
         while self._owed.is_full and self._owed.full != "drop-oldest":
             if self._owed.full == "stop":
                 return False
-            self._sinks.tell_slowest()
             await self.commit()
             await anyio.sleep(_ROOM_INTERVAL)
         return True
-
-    def owing(self) -> Owing:
-        """How much waits for sinks."""
-        return self._owed.owing()
 
     # --- taking back ----------------------------------------------------------------------------------------------------
 

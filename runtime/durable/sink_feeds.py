@@ -57,18 +57,19 @@ class SinkFeeds:
         """How many answers wait for a sink."""
         return self._owed.told - self.feed(sink).passed if self._feeds else 0
 
-    def tell_slowest(self) -> None:
+    def _tell_slowest(self) -> None:
         """Say which sink it is for which sources have to wait."""
-        if anyio.current_time() >= self._silent_until:
+        if self._owed.owing().are_sources_waiting and anyio.current_time() >= self._silent_until:
             self._silent_until = anyio.current_time() + _TOLD_EVERY
             slowest = max(self._sinks.values(), key=self.waiting)
             told = "sources wait until sinks have taken more: %d answers wait for %s, the slowest"
             logger.warning(told, self.waiting(slowest), slowest.name)
 
     def note_dropped(self) -> None:
-        """Count the answers that a commit has dropped, for the sinks that have not come for them."""
+        """Count what a commit has dropped, for the sinks that have not come for it; and say for which sink sources wait."""
         for feed in self._feeds.values():
             feed.note_dropped()
+        self._tell_slowest()
 
     def check(self) -> None:
         """ConnectorError where what a sink keeps would be lost. May wait for the disk."""
