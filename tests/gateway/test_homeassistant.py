@@ -218,6 +218,7 @@ def warm_up(looker: Looker) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_alarm_appears_and_its_button_shelves_it(tmp_path: Path) -> None:
     """All by the broker: the alarm goes on, the button that came with it is pressed, and the alarm goes off."""
     with broker(tmp_path / "broker") as running, looking(running) as looker:

@@ -79,7 +79,7 @@ def test_what_is_retained_is_what_holds(tmp_path: Path, who: str) -> None:
             for machine in state:
                 state[machine] = draw.choice(MODES)
                 tell()
-            live(draw, 0.3 if who == "broker" else 1.0)
+            live(draw, 0.3 if who == "broker" else 0.7)
             if who == "broker":
                 running.kill()
                 running.start()

@@ -301,7 +301,7 @@ async def apart(work: Any, *given: Any) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("anyio_backend", [pytest.param("asyncio", marks=pytest.mark.long), "trio"])
 async def test_an_edge_node_lives_and_dies(tmp_path: Path, anyio_backend: str) -> None:
     """Whoever is there already is asked for a birth; a lost message is noticed; the death comes from the broker."""
     with broker(tmp_path) as running:

@@ -130,6 +130,7 @@ class RetainedBench(PublishingBench):
         return RetainingSink("alarms", client, shown, template.lines, folder=str(self._folder / self._name))
 
 
+@pytest.mark.long
 class TestRetainingSink(SinkKit):
     """All that the kit asks."""
 

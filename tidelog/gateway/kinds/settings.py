@@ -78,6 +78,11 @@ class Chooses(EndSettings, Protocol):
     def told(self) -> Told: ...
 
     @property
+    def when(self) -> str:
+        """An output without arguments: the sink is told while it holds, or, with `not` before it, while it does not."""
+        ...
+
+    @property
     def storm(self) -> int | None:
         """How many alarms may begin within a minute before it is told a summary in place of each."""
         ...
@@ -120,4 +125,5 @@ class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
 
     predicates: tuple[str, ...] = ()
     told: Told = "all"
+    when: str = ""
     storm: Count | None = None

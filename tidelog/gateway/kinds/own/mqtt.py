@@ -48,6 +48,7 @@ class MqttSinkSettings(BrokerEndSettings, frozen=True, kw_only=True, tag="mqtt")
 
     predicates: tuple[str, ...] = ()
     told: Told = "all"
+    when: str = ""
     storm: Count | None = None
     limits: SinkLimitSettings = SinkLimitSettings()
     topic: str = ""
