@@ -82,7 +82,7 @@ def bare_publishing(port: int, count: int) -> float:
 async def retaining(port: int, count: int, folder: str) -> float:
     """The same of the sink: modes begin and end by turns."""
     topic = TopicTemplate("mode/{machine}", PLAN.schema, iso=False, outputs=["mode"])
-    presenter = TopicPresenter(topic, Template(PLAN.schema, "{mode}", iso=False, outputs=["mode"]))
+    presenter = TopicPresenter(topic, Template(PLAN.schema, "{mode}", iso=False, outputs=["mode"]), ["mode"])
     lines = Template(PLAN.schema, None, iso=False, outputs=["mode"]).lines
     client = MqttClient(BrokerSettings(url=f"mqtt://127.0.0.1:{port}"), "retaining", ".")
     sink = RetainingSink("modes", client, presenter, lines, folder=folder)

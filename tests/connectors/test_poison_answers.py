@@ -268,7 +268,7 @@ def retaining_sink(url: str, qos: int, folder: Path) -> RetainingSink:
     topic = TopicTemplate("plant/{arg1}/hot", PLAN.schema, iso=False, outputs=["hot"])
     template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
     client = MqttClient(settings, "gateway", ".")
-    presenter = TopicPresenter(topic, template)
+    presenter = TopicPresenter(topic, template, ["hot"])
     return RetainingSink("alarms", client, presenter, template.lines, folder=str(folder), qos=1 if qos == 1 else 2)
 
 

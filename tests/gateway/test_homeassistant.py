@@ -19,11 +19,13 @@ from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mqtt.homeassistant import HomeAssistant
-from tidelog.connectors.mqtt.retained.board import change_of
+from tidelog.connectors.mqtt.retained.board import Board, change_of
 from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.retained.store import Held
+from tidelog.connectors.mqtt.retained.store import Held, Stored
 from tidelog.gateway.building import build
 from tidelog.gateway.file.reading import read_settings
+from tidelog.plans.data.changes import ChangeRecord
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import SpecError
 from waiting import eventually
 
@@ -166,6 +168,22 @@ def test_buttons_are_actions(tmp_path: Path) -> None:
     assert '"for":"5 min"' in json.dumps(messages_of(short, Held("too_warm", ("a",), 0, None, 1))).replace("\\", "")
     nobody = shown(tmp_path, SETTINGS.replace('format = "actions"', 'format = "jsonl"'))
     assert not any("/button/" in topic for topic in messages_of(nobody, Held("too_warm", ("a",), 0, None, 1)))
+
+
+def test_entities_that_hold_no_more_are_bounded(tmp_path: Path) -> None:
+    """Beyond the bound, those go that have not held for longest, with their buttons; what is always there stays."""
+    home = shown(tmp_path, SETTINGS.replace("homeassistant = {{", "homeassistant = {{ entities = 2,"))
+    board, retained, number = Board(home, Stored("", {}, []), "r"), dict[str, bytes](), 0
+    for place in board.places:
+        found = board.all_of(place)
+        retained.update(() if found is None else found[1])
+    for name in "abcda":
+        for hi in (POS, 100 + number):
+            number += 1
+            retained.update(board.take(ChangeRecord("too_warm", (name,), 10 * ord(name), hi), number))
+    there = {topic.split("/")[-2][:10] for topic, payload in retained.items() if payload and topic.endswith("state")}
+    assert there == {"anybody", "too_warm_a", "too_warm_d"} and len(board) == 3
+    assert not any("too_warm_b" in topic for topic, payload in retained.items() if payload)
 
 
 @pytest.mark.parametrize(

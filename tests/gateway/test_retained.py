@@ -39,10 +39,10 @@ KEEPING = ["persistence true"]
 FORGETTING = ["listener {port} 127.0.0.1", "allow_anonymous true"]
 
 
-def presenter() -> TopicPresenter:
+def presenter(text: str = "mode/{machine}", told: Sequence[str] = ("mode",)) -> TopicPresenter:
     """Each machine has a topic, with its mode."""
-    topic = TopicTemplate("mode/{machine}", PLAN.schema, iso=False, outputs=["mode"])
-    return TopicPresenter(topic, Template(PLAN.schema, "{mode}", iso=False, outputs=["mode"]))
+    topic = TopicTemplate(text, PLAN.schema, iso=False, outputs=["mode"])
+    return TopicPresenter(topic, Template(PLAN.schema, "{mode}", iso=False, outputs=["mode"]), told)
 
 
 def began(machine: str, mode: str, lo: int) -> ChangeRecord:
@@ -141,6 +141,37 @@ def test_any_order_and_any_restart_lead_to_what_holds(changes: list[ChangeRecord
     assert {topic: payload.decode() for topic, payload in retained.items() if payload} == {
         topic: mode for topic, (_, _, mode) in best.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("then", "run", "retained"),
+    [
+        (presenter(), "r", {"mode/m": "hand", "mode/n": "auto"}),
+        (presenter("plant/{machine}/mode"), "r", {"plant/m/mode": "hand", "plant/n/mode": "auto"}),
+        (presenter("mode/{mode}"), "r", {"mode/hand": "hand", "mode/auto": "auto"}),
+        (presenter(told=["other"]), "r", {}),
+        (presenter(), "another", {}),
+    ],
+    ids=["the same", "another topic", "other places", "told no more", "another run"],
+)
+def test_a_restart_takes_away_what_does_not_belong_there(then: TopicPresenter, run: str, retained: dict[str, str]) -> None:
+    """Where another topic, another choice, or another run comes: what holds moves, and the rest goes; twice, as once."""
+    store, at_broker = Stored("r", {}, []), dict[str, bytes]()
+    board = Board(presenter(), store, "r")
+    for number, change in enumerate([OLD, NEW, OVER, began("n", "auto", 3), began("q", "x", 1), ended("q", "x", 1, 2)], 1):
+        at_broker.update(board.take(change, number))
+    write(store, board)
+    for _ in range(2):
+        board = Board(then, store, run)
+        at_broker.update(dict.fromkeys(board.stale(), b""))
+        for place in board.places:
+            found = board.all_of(place)
+            at_broker.update(() if found is None else found[1])
+        board.published()
+        write(store, board)
+        store.run = run
+        assert {topic: payload.decode() for topic, payload in at_broker.items() if payload} == retained
+    assert {place for place, _ in store.holding} == set(store.places) == set(retained)
 
 
 def write(store: Stored, board: Board) -> None:

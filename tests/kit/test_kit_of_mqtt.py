@@ -126,7 +126,7 @@ class RetainedBench(PublishingBench):
         settings = BrokerSettings(url=f"mqtt://127.0.0.1:{self._wire.port}", retry_longest=0.05)
         topic = TopicTemplate(f"{self._name}/{{n}}", PLAN.schema, iso=False, outputs=["alarm"])
         template = Template(PLAN.schema, {"n": "{n}"}, iso=False, outputs=["alarm"])
-        client, shown = MqttClient(settings, self._name, "."), TopicPresenter(topic, template)
+        client, shown = MqttClient(settings, self._name, "."), TopicPresenter(topic, template, ["alarm"])
         return RetainingSink("alarms", client, shown, template.lines, folder=str(self._folder / self._name))
 
 

@@ -8,7 +8,7 @@ of an old value is told before the begin of the new one.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,7 +31,7 @@ class Presenter(Protocol):
         ...
 
     def place(self, change: ChangeRecord) -> str:
-        """Where a row is shown. Raises what an encoder raises for one that cannot be."""
+        """Where a row is shown. LookupError where it is not, and what an encoder raises for one that cannot be."""
         ...
 
     def introduced(self, place: str, held: Held) -> Sequence[Message]:
@@ -48,14 +48,20 @@ class Presenter(Protocol):
 
 
 class TopicPresenter:
-    """A place is a topic of the template: it has the payload while something holds, and nothing otherwise."""
+    """A place is a topic of the template: it has the payload while something holds, and nothing otherwise.
+
+    `told` are the predicates that the sink is told.
+    """
 
     most = None
 
-    def __init__(self, topic: TopicTemplate, template: Template) -> None:
-        self._topic, self._template = topic, template
+    def __init__(self, topic: TopicTemplate, template: Template, told: Collection[str]) -> None:
+        self._topic, self._template, self._told = topic, template, told
 
     def place(self, change: ChangeRecord) -> str:
+        """Its topic; LookupError where the sink is not told of it."""
+        if change.predicate not in self._told:
+            raise LookupError(change.predicate)
         return self._topic.topic(change)
 
     def introduced(self, place: str, held: Held) -> Sequence[Message]:
@@ -110,6 +116,7 @@ class Board:
         self._places: dict[str, _Place] = {}
         self._idle: dict[str, None] = {}  # places at which nothing holds, in the order in which that ended
         self._changes = Changes()
+        self._standing: set[str] = set()  # places that always are
         self._dropped: set[str] = set()  # places that are gone, and written
         self._stale: set[str] = set()  # topics at which something may be retained that no place has
         self._begin(stored, is_same_run=stored.run == run)
@@ -120,13 +127,15 @@ class Board:
     def _begin(self, stored: Stored, *, is_same_run: bool) -> None:
         """Take what is stored, but for what has no place in this run."""
         for place, held in stored.holding:
-            if is_same_run and self._place_of(held) == place:
-                self._at(place).add(held)
-            else:
-                self._changes.rows[held.key] = None
+            found = self._place_of(held) if is_same_run else None
+            if found is not None:
+                self._at(found).add(held)
+            if found != place:
+                self._changes.rows[held.key] = None if found is None else encode_row(found, held)
         for held in self._presenter.standing():
             found = self._place_of(held)
-            if found is not None and found not in self._places:
+            if found is not None:
+                self._standing.add(found)
                 self._at(found).last = held
         for place, known in stored.places.items():
             is_idle = self._presenter.most is not None and known.last is not None and self._place_of(known.last) == place
@@ -137,7 +146,7 @@ class Board:
                 self._stale |= set(known.topics)
                 self._dropped.add(place)
         for place, mine in self._places.items():
-            if mine.top() is None:
+            if mine.top() is None and place not in self._standing:
                 self._idle[place] = None
 
     def _place_of(self, held: Held) -> str | None:
@@ -197,7 +206,8 @@ class Board:
         if self._presenter.most is None:
             self._drop(place)
             return
-        self._idle[place] = None
+        if place not in self._standing:
+            self._idle[place] = None
         while len(self._idle) > self._presenter.most:
             oldest = next(iter(self._idle))
             topics = self._places[oldest].topics

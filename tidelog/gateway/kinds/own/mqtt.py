@@ -88,7 +88,7 @@ def _open_sink(settings: MqttSinkSettings, opening: SinkOpening) -> MqttSink | R
     client = _client(settings, opening.place)
     topic = TopicTemplate(settings.topic, opening.plan.schema, iso=opening.iso, outputs=opening.told)
     if settings.retain == "while-holding":
-        return _retaining(settings, opening, client, TopicPresenter(topic, template), template.lines)
+        return _retaining(settings, opening, client, TopicPresenter(topic, template, opening.told), template.lines)
     retain, choice = settings.retain, opening.choice
     return MqttSink(settings.name, client, topic, template, qos=settings.qos, retain=retain, choice=choice)
 
