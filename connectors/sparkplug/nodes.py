@@ -81,6 +81,8 @@ class Nodes:
         self._nodes: dict[Name, _Node] = {}
         self.gaps = 0
         """How often something was missing."""
+        self.unborn = 0
+        """How many messages came of edge nodes that have told no birth yet: these tell all again."""
 
     def known(self) -> list[tuple[str, str, list[str]]]:
         """The edge nodes that are alive, with those of their devices that are."""
@@ -135,7 +137,7 @@ class Nodes:
         elif not node.is_born:
             self._ask_one(name, node, message.at)
             if kind != "DDEATH":
-                yield _rejected(message, "its edge node has told no birth yet: it was asked for it, and tells all again")
+                self.unborn += 1  # it is told again, with the birth
                 return
         else:
             self._count(name, node, payload, message.at)
@@ -184,15 +186,14 @@ class Nodes:
         expected = (node.seq + 1) % _NUMBERS
         if payload.HasField("seq") and payload.seq != expected:
             self.gaps += 1
-            logger.warning(
-                "%s: message %d was expected, and %d came: asking for a birth", "/".join(name), expected, payload.seq
-            )
+            logger.warning("%s: message %d was expected, and %d came", "/".join(name), expected, payload.seq)
             self._ask_one(name, node, at)
         node.seq = payload.seq % _NUMBERS if payload.HasField("seq") else expected
 
     def _ask_one(self, name: Name, node: _Node, at: float) -> None:
         if not 0 <= at - node.asked_at < ASK_SECONDS:
             node.asked_at = at
+            logger.info("%s is asked for a birth", "/".join(name))
             self._ask(*name)
 
     def _told(self, name: Name, device: str, is_alive: bool, time: int, message: Message, why: str) -> Iterator[Message]:

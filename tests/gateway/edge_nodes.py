@@ -106,6 +106,7 @@ class EdgeNode:
     def start(self) -> None:
         """Connect with the certificate of death as last will, subscribe to commands, and be born."""
         self._bd_seq += 1
+        before = self.births
         self._client = Client(CallbackAPIVersion.VERSION2, client_id=f"{self._group}-{self._edge}")
         self._client.will_set(self._topic("NDEATH"), payload([self._bd_metric()], seq=None), 1, retain=False)
         self._client.on_message = self._command
@@ -113,7 +114,6 @@ class EdgeNode:
         self._client.on_connect = lambda client, *_: client.subscribe(self._topic("NCMD"), 1)
         self._client.connect("127.0.0.1", self._port)
         self._client.loop_start()
-        before = self.births
         eventually(lambda: self.births > before)
 
     def _command(self, _client: Client, _data: object, message: Any) -> None:

@@ -39,7 +39,7 @@ alarm too_warm(room: text), priority high, text "{room} is too warm", acknowledg
 """
 SETTINGS = """name = "house"
 program = "plant.tide"
-clock = "0 s"
+clock = "1 s"
 state = "state"
 
 [[source]]
@@ -190,7 +190,7 @@ def test_entities_that_hold_no_more_are_bounded(tmp_path: Path) -> None:
     ("old", "new", "reason"),
     [
         ('state = "state"', "", "say where that is kept"),
-        ('clock = "0 s"', 'clock = "0 s"\nemit = "final"', "a program with alarms tells begins"),
+        ('clock = "1 s"', 'clock = "1 s"\nemit = "final"', "a program with alarms tells begins"),
         ("homeassistant = {{", "qos = 0\nhomeassistant = {{", "`qos` is 1 or 2"),
         ("homeassistant = {{", 'topic = "x"\nhomeassistant = {{', "leave `topic`"),
         ("homeassistant = {{", 'will = {{ topic = "x" }}\nhomeassistant = {{', "needs `will` and `birth`"),
