@@ -118,8 +118,8 @@ class EdgeNode:
 
     def _command(self, _client: Client, _data: object, message: Any) -> None:
         if b"Node Control/Rebirth" in message.payload:
-            self.rebirths += 1
             self.be_born()
+            self.rebirths += 1
 
     def be_born(self) -> None:
         """Tell all that there is: the edge node first, then its devices."""
