@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tidelog.connectors.sources.opcua import OpcUaServer
     from tidelog.connectors.sources.socket_source import SocketSource
     from tidelog.connectors.sources.stdin_source import StdinSource
+    from tidelog.connectors.sparkplug.source import SparkplugSource
     from tidelog.connectors.spec import parse_spec
     from tidelog.connectors.transport.acceptor import ClientLimits
     from tidelog.connectors.transport.addresses import TcpAddress, UnixAddress
@@ -55,6 +56,7 @@ __all__ = [
     "PushSource",
     "SocketSink",
     "SocketSource",
+    "SparkplugSource",
     "StdinSource",
     "StdoutSink",
     "TcpAddress",
@@ -90,6 +92,7 @@ _HOMES = {
     "sinks.socket_sink": ("SocketSink",),
     "sources.socket_source": ("SocketSource",),
     "opening": ("open_sink", "open_source"),
+    "sparkplug.source": ("SparkplugSource",),
     "spec": ("parse_spec",),
     "sources.stdin_source": ("StdinSource",),
     "sinks.stdout_sink": ("StdoutSink",),

@@ -22,7 +22,7 @@ from tidelog.connectors.http.watching.measures import Durations
 from tidelog.connectors.http.watching.sources import source_name
 from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
-from tidelog.connectors.http.watching.watched import RunCounts
+from tidelog.connectors.http.watching.watched import RunCounts, Watched
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.tree.alarms import ACTIONS, STATES
 from tidelog.version import VERSION
@@ -138,6 +138,15 @@ class _Families:
             "tidelog_sink_dead_letters", "Answers that a sink can never deliver", labels=["program", "sink"]
         )
         self.breaks = counter("tidelog_sink_breaks", "How often a sink's connection broke", labels=["program", "sink"])
+        self.dropped = counter(
+            "tidelog_sink_dropped_answers", "Answers that were dropped, as too many waited", labels=["program", "sink"]
+        )
+        self.slowest = gauge(
+            "tidelog_slowest_sink_waiting", "Answers that wait for the sink for which most wait", labels=["program", "sink"]
+        )
+        self.owed = gauge("tidelog_owed_bytes", "Answers that wait for sinks, as they are stored", labels=own)
+        self.owed_most = gauge("tidelog_owed_limit_bytes", "How many bytes of them may wait", labels=own)
+        self.blocked = gauge("tidelog_sources_wait_for_sinks", "Whether sources wait, as too much waits", labels=own)
         self.rows = gauge("tidelog_step_rows", "Ranges that a step stores", labels=of_step)
         self.received = counter("tidelog_step_received", "Facts that a step was given", labels=of_step)
         self.sent = counter("tidelog_step_sent", "Facts that a step has told", labels=of_step)
@@ -176,10 +185,23 @@ class _Families:
                 self.connected.add_metric([name, source_name(end)], float(is_connected))
             for sink, waiting in watch.engine.waiting():
                 self.queue.add_metric([name, sink], waiting)
+            self._read_owing(watch.engine, name)
             for sink, statistics in watch.engine.sink_statistics():
                 self.lost.add_metric([name, sink], statistics.lost)
                 self.breaks.add_metric([name, sink], statistics.breaks)
                 self.undelivered.add_metric([name, sink], statistics.undelivered)
+                self.dropped.add_metric([name, sink], statistics.dropped)
+
+    def _read_owing(self, engine: Watched, name: str) -> None:
+        """How much waits for sinks, and for which of them most does."""
+        slowest, waiting = max(engine.waiting(), key=lambda item: item[1], default=("", 0))
+        if waiting:
+            self.slowest.add_metric([name, slowest], waiting)
+        owing = engine.owing()
+        if owing is not None:
+            self.owed.add_metric([name], owing.size)
+            self.owed_most.add_metric([name], owing.most)
+            self.blocked.add_metric([name], float(owing.are_sources_waiting))
 
     def _read_silence(self, watch: Watch) -> None:
         for source, silence in watch.sources.silences():

@@ -13,6 +13,7 @@ from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.intake.source_state import SourceStatistics
 from tidelog.runtime.network.graph import Hear
+from tidelog.runtime.ports.durability import Owing
 from tidelog.runtime.ports.interfaces import SinkStatistics
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -56,6 +57,10 @@ class Asked:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    def owing(self) -> Owing | None:
+        """How much waits for sinks in all; None without a state."""
+        return None if isinstance(self._way, Direct) else self._way.owing()
 
     def connected(self) -> list[tuple[str, bool]]:
         """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""

@@ -22,7 +22,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 from odd_brokers import NOT_AUTHORIZED, QUOTA_EXCEEDED, TAKEN, UNSPECIFIED, OddBroker, Published
-from poison import GOOD, KINDS, UNENCODABLE, check_owed, check_poison, deliver, hot, name_of
+from poison import GOOD, KINDS, UNENCODABLE, Kind, check_owed, check_poison, deliver, hot, name_of
 
 import tidelog
 from children import WAIT
@@ -31,6 +31,8 @@ from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import MqttClient
+from tidelog.connectors.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.mqtt.retained.sink import RetainingSink
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
@@ -62,6 +64,10 @@ CASES = {
     ("ParquetSink", "not encodable"),
     ("ParquetSink", "refused for good"),
     ("SocketSink", "not encodable"),
+    ("RetainingSink", "not encodable"),
+    ("RetainingSink", "refused for good"),
+    ("RetainingSink", "refused for now"),
+    ("RetainingSink", "too long"),
     ("SqlSink", "not encodable"),
     ("SqlSink", "refused for good"),
     ("SqlSink", "too long"),
@@ -300,6 +306,38 @@ def odd(**options: Any) -> Iterator[tuple[OddBroker, Callable[[], list[str]]]]:
     """A broker, and the topics that it has taken."""
     with OddBroker(**options) as running:
         yield running, lambda: [message.topic.decode() for message in running.taken]
+
+
+def retaining_sink(url: str, qos: int, folder: Path) -> RetainingSink:
+    """One that lets the broker retain what holds; what has no end is told to have ended."""
+    settings = BrokerSettings(url=url, retry_longest=0.05)
+    topic = TopicTemplate("plant/{arg1}/hot", PLAN.schema, iso=False, outputs=["hot"])
+    template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
+    client = MqttClient(settings, "gateway", ".")
+    presenter = TopicPresenter(topic, template, ["hot"])
+    return RetainingSink("alarms", client, presenter, template.lines, folder=str(folder), qos=1 if qos == 1 else 2)
+
+
+@BOTH_LOOPS
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_retained_goes_on_behind_poison(kind: Kind, tmp_path: Path) -> None:
+    """As with messages that are not retained."""
+    left = [2]
+
+    def answer(message: Published) -> int:
+        if b"poison" not in message.topic or not left[0]:
+            return TAKEN
+        left[0] -= kind == "refused for now"
+        return QUOTA_EXCEEDED if kind == "refused for now" else NOT_AUTHORIZED
+
+    poison = {"too long": LONG, "not encodable": ODD}.get(kind, hot("poison"))
+    reason = {"too long": "MQTT has 65535 at most", "not encodable": "cannot be encoded"}.get(kind, "not authorized")
+    with odd(answer=answer) as (running, taken):
+        sink = retaining_sink(running.url, 1, tmp_path)
+        if kind == "refused for now":
+            await check_owed(sink, [GOOD[0], hot("poison"), *GOOD[1:]], taken)
+        else:
+            await check_poison(sink, poison, taken, reason)
 
 
 QOS = pytest.mark.parametrize("qos", [1, 2])

@@ -20,7 +20,7 @@ from tidelog.gateway.file.settings import GatewaySettings, HttpFileSettings, Log
 from tidelog.gateway.kinds.kind import Place, SinkOpening, SourceOpening
 from tidelog.gateway.kinds.messages import mapper, topics
 from tidelog.gateway.kinds.own.spec import SpecSinkSettings
-from tidelog.gateway.kinds.settings import EndSettings, TakesMessages
+from tidelog.gateway.kinds.settings import EndSettings, Limited, TakesMessages
 from tidelog.gateway.kinds.table import sink_kind_of, source_kind_of
 from tidelog.gateway.outboxes import read_outbox
 from tidelog.gateway.telling import choice_of, heard_by, sinks_of, storms_of, told_to
@@ -28,6 +28,7 @@ from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.actors.clock import read_max_ahead
+from tidelog.runtime.ports.durability import SinkLimits
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 
@@ -41,6 +42,8 @@ class Unit:
     sinks: dict[str, Sink] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
     """What each sink is told."""
+    limits: dict[str, SinkLimits] = field(default_factory=dict)
+    """What sinks are spared, by their names in the file."""
     outboxes: dict[str, OutboxSpec] = field(default_factory=dict)
     """Sinks that one process has open at a time, so that they are opened when the program starts."""
     origin: tuple[object, ...] = ()
@@ -74,6 +77,8 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
             else:
                 unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
             unit.choices[sink.name] = choice_of(sink, plan)
+            if isinstance(sink, Limited):
+                unit.limits[sink.name] = _limits(sink, settings)
     return unit
 
 
@@ -131,6 +136,13 @@ def _sink(sink: EndSettings, plan: Plan, settings: GatewaySettings, folder: Path
     place, told, choice = Place(settings.name, folder), told_to(sink, plan), choice_of(sink, plan)
     with _extra(kind.needs):
         return kind.open(sink, SinkOpening(place, plan, settings, told, choice, iso))
+
+
+def _limits(sink: Limited, settings: GatewaySettings) -> SinkLimits:
+    """What a sink is spared; SpecError where nothing is kept that could wait."""
+    if sink.limits.waiting is not None and not settings.state:
+        raise SpecError("`limits.waiting` is for a gateway with `state`: without one, sources wait for each sink")
+    return SinkLimits(sink.limits.waiting, sink.limits.rate)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.ports.durability import Backlog, Keep
+from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
 from tidelog.runtime.running.runner import GRACE, Runner
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.settings import Settings
@@ -100,18 +100,23 @@ class Running:
             state=self._store,
             commit_every=self._settings.commit_every,
             keep=Keep(limits.journal_seconds, limits.journal_bytes),
-            backlog=Backlog(limits.owed_bytes, limits.when_full),
+            backlog=Backlog(limits.owed_bytes, limits.when_full, self._sink_limits()),
             reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
             held=self._watch is not None,
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
 
+    def _sink_limits(self) -> dict[str, SinkLimits]:
+        """What sinks are spared, by the names that the engine knows."""
+        names = {name: sink.name for name, sink in self.unit.sinks.items()}
+        return {names.get(name, name): limits for name, limits in self.unit.limits.items()}
+
     def _observer(self) -> Observers:
         """Those who are told what the engine does."""
         names = [f"{name} facts" if name in self._mapped else name for name in self.unit.sources]
         taps = TapObserver(self._taps, self.unit.plan, names, self.unit.choices, iso=not self._times.is_plain)
-        return Observers([taps] if self._watch is None else [self._watch, taps])
+        return Observers([taps] if self._watch is None else [self._watch, taps], self.unit.sinks.values())
 
     @property
     def tapped(self) -> list[str]:

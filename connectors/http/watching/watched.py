@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.durability import Owing
 from tidelog.runtime.ports.interfaces import SinkStatistics
 
 
@@ -96,6 +97,8 @@ class Watched(Protocol):
     def frontier(self) -> int: ...
 
     def waiting(self) -> list[tuple[str, int]]: ...
+
+    def owing(self) -> Owing | None: ...
 
     def source_statistics(self) -> Mapping[str, SourceCounts]: ...
 

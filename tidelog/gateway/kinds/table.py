@@ -27,6 +27,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "mqtt": "mqtt",
         "opcua": "opcua",
         "replay": "replay",
+        "sparkplug": "sparkplug",
         "spec": "spec",
     },
     "sink": {
