@@ -25,7 +25,7 @@ from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.opening import open_sink, open_source
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
 from tidelog.connectors.sinks.choosing import Choice
-from tidelog.connectors.sources.polled import Polled, PolledSource
+from tidelog.connectors.sources.polled import PolledSource
 from tidelog.connectors.sources.replay import ReplaySource
 from tidelog.connectors.spec import parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
@@ -42,6 +42,7 @@ from tidelog.gateway.file.settings import (
     ModbusSourceSettings,
     MqttSinkSettings,
     MqttSourceSettings,
+    OpcUaSinkSettings,
     OpcUaSourceSettings,
     ProgramSettings,
     ReplaySourceSettings,
@@ -163,7 +164,7 @@ def _source(source: AnySource, plan: Plan, settings: GatewaySettings, folder: Pa
     if isinstance(source, HttpSourceSettings):
         return _devices(source, plan, settings, folder)
     if isinstance(source, ModbusSourceSettings | OpcUaSourceSettings):
-        return PolledSource(source.name, _polled(source, folder), mapper(source, plan), every=source.every)
+        return _industrial(source, mapper(source, plan), settings, folder)
     spec = parse_spec(source.spec, allow_remote=True)
     limits = ClientLimits(settings.limits.clients)
     return open_source(_from(folder, source.spec, spec.path), plan.schema, max_line=settings.limits.line, clients=limits)
@@ -181,22 +182,18 @@ def _devices(source: HttpSourceSettings, plan: Plan, settings: GatewaySettings, 
     return over_http.Devices(source.name, path, mapper(source, plan), token=token)
 
 
-def _polled(source: ModbusSourceSettings | OpcUaSourceSettings, folder: Path) -> Polled:
-    """What is asked; SpecError where the extra that it needs is not installed."""
+def _industrial(
+    source: ModbusSourceSettings | OpcUaSourceSettings, mapper: Mapper, settings: GatewaySettings, folder: Path
+) -> Source:
+    """Devices, or nodes; SpecError where the extra that they need is not installed."""
     try:
         if isinstance(source, ModbusSourceSettings):
-            return connectors.ModbusDevice(source.host, source.port, source.register)
-        kind = connectors.OpcUaServer
+            devices = connectors.ModbusDevices(source, source.register)
+            return PolledSource(source.name, devices, mapper, every=source.every)
+        make = connectors.OpcUaSource
     except ModuleNotFoundError as error:
         raise SpecError(f"it needs `{error.name}`: install `tidelog[{source.__struct_config__.tag}]`") from None
-    return kind(
-        source.url,
-        source.node,
-        user=source.user,
-        password=source.password,
-        security=source.security,
-        folder=str(folder),
-    )
+    return make(source.name, source, source.node, mapper, folder=str(folder), keeps=bool(settings.state))
 
 
 def mapper(source: MessageSource, plan: Plan) -> Mapper:
@@ -242,6 +239,8 @@ def _sink(sink: AnySink, plan: Plan, settings: GatewaySettings, folder: Path) ->
         )
     if isinstance(sink, WebhookSinkSettings):
         return _webhook(sink, plan, folder, iso=iso)
+    if isinstance(sink, OpcUaSinkSettings):
+        return _alarms(sink, plan, settings, folder)
     spec = parse_spec(sink.spec, allow_remote=True)
     clients = ClientLimits(settings.limits.clients)
     path = _from(folder, sink.spec, spec.path)
@@ -264,6 +263,19 @@ def _webhook(sink: WebhookSinkSettings, plan: Plan, folder: Path, *, iso: bool) 
         encoder=TemplateEncoder(Template(plan.schema, sink.payload, iso=iso, outputs=told)),
         choice=choice_of(sink, plan),
     )
+
+
+def _alarms(sink: OpcUaSinkSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Sink:
+    if settings.http is None or not settings.http.user:
+        raise SpecError("who acts on alarms by OPC UA is a user of the page: the file needs `[http]`, and `[[http.user]]`")
+    if not plan.alarms:
+        raise SpecError("the program declares no alarms, which is all that it shows")
+    try:
+        make = connectors.AlarmSink
+    except ModuleNotFoundError as error:
+        raise SpecError(f"it needs `{error.name}`: install `tidelog[opcua]`") from None
+    files = {name: str(folder / path) for name in ("certificate", "key", "clients") if (path := getattr(sink, name))}
+    return make(sink.name, sink.endpoint, _users(settings.http, folder), **files)
 
 
 def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:

@@ -11,6 +11,7 @@ from tidelog.gateway.file.settings import (
     AnySink,
     GatewaySettings,
     MqttSinkSettings,
+    OpcUaSinkSettings,
     ProgramSettings,
     SpecSinkSettings,
     WebhookSinkSettings,
@@ -54,6 +55,8 @@ def told_to(sink: MqttSinkSettings | WebhookSinkSettings, plan: Plan) -> list[st
 
 def choice_of(sink: AnySink, plan: Plan) -> Choice:
     """What a sink is told: of alarms those that are active, unless it says otherwise."""
+    if isinstance(sink, OpcUaSinkSettings):
+        return Choice(set())
     if isinstance(sink, SpecSinkSettings):
         return Choice({*plan.told, *(question.name for question in plan.questions)})
     told = told_to(sink, plan)
@@ -74,7 +77,7 @@ def heard_by(sinks: Sequence[AnySink], plan: Plan) -> Plan:
 def _spoken(sink: AnySink, plan: Plan) -> dict[str, str]:
     """Under which outputs a sink hears of alarms: of all that are active, or of those that are not folded into another one;
     of what begins in a storm once that is over."""
-    if isinstance(sink, SpecSinkSettings) or sink.told == "conditions" or not plan.alarms:
+    if isinstance(sink, SpecSinkSettings | OpcUaSinkSettings) or sink.told == "conditions" or not plan.alarms:
         return {}
     storm = _storm_of(sink)
     if storm is not None:
@@ -83,7 +86,7 @@ def _spoken(sink: AnySink, plan: Plan) -> dict[str, str]:
 
 
 def _storm_of(sink: AnySink) -> Storm | None:
-    if isinstance(sink, SpecSinkSettings) or sink.storm is None:
+    if isinstance(sink, SpecSinkSettings | OpcUaSinkSettings) or sink.storm is None:
         return None
     if sink.told == "conditions":
         raise SpecError(f"sink `{sink.name}`: `storm` counts alarms that are active, so `told` is `all` or `causes`")

@@ -7,7 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 
+from tidelog import connectors  # loads what it needs once it is used
 from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics, write_out
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.mapping.messages import Message
@@ -34,7 +36,7 @@ from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.runtime.ports.interfaces import Batch
 
 CONNECT_SECONDS = 10.0
-_PORTS = {"http": 80, "https": 443, "opc.tcp": 4840}
+_PORTS = {"http": 80, "https": 443}
 
 
 def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
@@ -91,6 +93,12 @@ async def _reach(end: AnySource | AnySink, settings: GatewaySettings, file: Path
             with anyio.fail_after(CONNECT_SECONDS):
                 await (await spec.address.connect()).aclose()
             return f"{spec.address} is there"
+    if isinstance(end, ModbusSourceSettings):
+        return await anyio.to_thread.run_sync(connectors.ModbusDevices(end, end.register).try_once)
+    if isinstance(end, OpcUaSourceSettings):
+        from tidelog.connectors.opcua.browsing import try_server  # noqa: PLC0415 - few need what it loads
+
+        return await anyio.to_thread.run_sync(try_server, end, end.node, str(file.parent))
     place = _place_of(end)
     if place is None:
         return "nothing to reach"
@@ -100,10 +108,8 @@ async def _reach(end: AnySource | AnySink, settings: GatewaySettings, file: Path
 
 
 def _place_of(end: AnySource | AnySink) -> tuple[str, int] | None:
-    """The host and the port at which a device or a receiver listens; nothing is read from it, and nothing sent."""
-    if isinstance(end, ModbusSourceSettings):
-        return end.host, end.port
-    if isinstance(end, OpcUaSourceSettings | WebhookSinkSettings):
+    """The host and the port at which a receiver listens; nothing is read from it, and nothing sent."""
+    if isinstance(end, WebhookSinkSettings):
         url = urlsplit(end.url)
         port = url.port or _PORTS.get(url.scheme)
         if url.hostname and port:

@@ -7,9 +7,10 @@ from typing import Literal
 import msgspec
 
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
+from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings
 from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.sources.polled import NodeSettings, RegisterSettings
-from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Port, Positive
+from tidelog.connectors.opcua.settings import NodeSettings, OpcUaServerSettings, OpcUaSettings
+from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Positive
 from tidelog.connectors.transport.secret import Secret
 
 PayloadFormat = Literal["json", "text", "facts", "jsonl", "actions"]
@@ -74,8 +75,8 @@ class SpecSourceSettings(
     spec: str
 
 
-class PolledSourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type"):
-    """A device that is asked every so many seconds."""
+class ModbusSourceSettings(ModbusSettings, frozen=True, kw_only=True, tag_field="type", tag="modbus"):
+    """Registers of devices, which are asked every so many seconds."""
 
     name: str
     program: str = ""
@@ -83,25 +84,18 @@ class PolledSourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=Tr
     map: tuple[MapSettings, ...] = ()
     by: str = ""
     every: Positive = 1.0
-
-
-class ModbusSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="modbus"):
-    """Registers of a device."""
-
-    host: str
-    port: Port = 502
     register: tuple[RegisterSettings, ...]
 
 
-class OpcUaSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="opcua"):
+class OpcUaSourceSettings(OpcUaSettings, frozen=True, kw_only=True, tag_field="type", tag="opcua"):
     """Nodes of a server."""
 
-    url: str
+    name: str
+    program: str = ""
+    format: Literal["json"] = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
     node: tuple[NodeSettings, ...]
-    user: str = ""
-    password: Secret | None = None
-    security: str = ""
-    """Policy, mode, certificate and key, as the library takes them: `Basic256Sha256,SignAndEncrypt,cert.der,key.pem`."""
 
 
 Told = Literal["all", "causes", "conditions"]
@@ -150,6 +144,13 @@ class WebhookSinkSettings(
     payload: dict[str, Scalar] | None = None
     timeout: Positive = 10.0
     retry_longest: Positive = 60.0
+
+
+class OpcUaSinkSettings(OpcUaServerSettings, frozen=True, kw_only=True, tag_field="type", tag="opcua"):
+    """A server of the program's alarms. Who acts on them are the users of `[http]`."""
+
+    name: str
+    program: str = ""
 
 
 class UserFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -218,7 +219,7 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 MessageSource = MqttSourceSettings | ReplaySourceSettings | HttpSourceSettings | ModbusSourceSettings | OpcUaSourceSettings
 """The sources that have messages, which maps take apart."""
 AnySource = MessageSource | SpecSourceSettings
-AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
+AnySink = MqttSinkSettings | OpcUaSinkSettings | SpecSinkSettings | WebhookSinkSettings
 
 
 class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
