@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,6 +17,7 @@ from asyncua.ua.status_codes import StatusCodes
 import tidelog
 from brokers import free_port
 from children import WAIT
+from children import tidelog as command
 from plcs import Plant, plant
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
@@ -33,6 +36,7 @@ hot(M) :- temp(M, C), C >= 80."""
 MAPS = [MapSettings("temp", topic="{machine}", fields={"value": FieldSettings(path="value")})]
 BAD, UNCERTAIN, OVERFLOW = 0x808B_0000, 0x4090_0000, 0x0480
 VALUES = {"a": 1.0, "b": 2.0}
+OTHERS = {"Hall.M1.Running": True, "Hall.Temp": 1.5, "Hall.Name": "north", "Hall.List": [1, 2]}
 
 
 def make(at: Plant, names: str = "ab", *, keeps: bool = False, **settings: Any) -> OpcUaSource:
@@ -71,7 +75,7 @@ class Heard:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Plant]:
     """It takes seconds to start."""
-    with plant(VALUES) as found:
+    with plant(VALUES | OTHERS) as found:
         yield found
 
 
@@ -341,3 +345,38 @@ def test_a_server_that_is_away() -> None:
     run(work)
     with pytest.raises(SpecError, match="tidelog peek"):
         OpcUaSource("plc", told, [], mapper)
+
+
+# --- tidelog peek ----------------------------------------------------------------------------------------------------------
+
+
+def test_peek_writes_the_file(tmp_path: Path, at: Plant) -> None:
+    """What `tidelog peek` prints of a server is a gateway's file, with the beginning of its program: right as it is."""
+    peeked = command("peek", at.url)
+    assert peeked.returncode == 0, peeked.stderr
+    assert "note: Hall/List (ns=2;s=Hall.List) is left out: it holds list" in peeked.stderr
+    settings = tomllib.loads(peeked.stdout)
+    nodes = {node["name"]: node["id"] for node in settings["source"][0]["node"]}
+    assert nodes == {
+        "a": "ns=2;s=a",
+        "b": "ns=2;s=b",
+        "Hall.M1/Running": "ns=2;s=Hall.M1.Running",
+        "Hall/Temp": "ns=2;s=Hall.Temp",
+        "Hall/Name": "ns=2;s=Hall.Name",
+    }
+    program = "".join(line.removeprefix("#   ") + "\n" for line in peeked.stdout.splitlines() if line.startswith("#   "))
+    assert "input running(object: text, value: integer).\n" in program.lower()
+    (tmp_path / "plant.tide").write_text(program + "output told.\ntold(X) :- Temp(_, X).\n".replace("Temp", "temp"))
+    (tmp_path / "plant.toml").write_text(peeked.stdout)
+    checked = command("gateway", "plant.toml", "--check", "--connect", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "has 5 of 5 nodes" in checked.stdout
+
+
+def test_peek_says_what_is_wrong(tmp_path: Path) -> None:
+    """A server that is away; options that are not for it."""
+    away = f"opc.tcp://127.0.0.1:{free_port()}"
+    assert away in command("peek", away).stderr
+    assert "`--predicate` is for files" in command("peek", away, "--predicate", "x").stderr
+    (tmp_path / "a.csv").write_text("time,a\n1,2\n")
+    assert "`--user` is for servers" in command("peek", "a.csv", "--user", "anna", cwd=tmp_path).stderr
