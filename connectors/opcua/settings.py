@@ -60,13 +60,3 @@ class OpcUaSettings(OpcUaAccess, frozen=True, kw_only=True):
     """For how many seconds the server is asked to keep what changes while the gateway is away."""
     timestamps: Literal["source", "server", "arrival"] = "source"
     """When a value is of: what its source says, its server, or when it came."""
-
-
-class OpcUaServerSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Where alarms are served to SCADA, and who may connect there."""
-
-    endpoint: str = "127.0.0.1:4840"
-    certificate: str = ""
-    key: str = ""
-    clients: str = ""
-    """A folder with the certificates of the clients that may connect; any may, unless told."""

@@ -1,8 +1,9 @@
 """Devices, the gateway that asks them, and screens that show its alarms, each of which is killed: nothing is lost that was
 there while somebody listened, or kept for it; nothing is told twice.
 
-The servers are those that pymodbus and asyncua bring along. To start one of asyncua's takes seconds, so where it is killed
-again and again its connections are cut, and it forgets all its clients and their subscriptions: that is what these see of it.
+The servers are those that pymodbus and asyncua bring along. To start one of asyncua's takes seconds, so where it is
+killed again and again its connections are cut, and it forgets all its clients and their subscriptions: that is what these
+see of it.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from threading import Thread
 
 import anyio
 import pytest
+from test_opcua_alarms import Plant as AlarmPlant
+from test_opcua_alarms import operator
+from test_opcua_alarms import run as run_alarms
 
 import tidelog
 from brokers import free_port
 from children import WAIT
 from plcs import Plant, modbus, plant, unit
 from services import TIDELOG
-from test_opcua_alarms import Plant as AlarmPlant
-from test_opcua_alarms import operator
-from test_opcua_alarms import run as run_alarms
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.modbus.device import ModbusDevices
@@ -212,7 +213,7 @@ def test_a_device_is_killed() -> None:
 
 
 def test_screens_are_killed() -> None:
-    """A screen that comes back is told what is open, however its last connection ended; the server forgets those that went."""
+    """A screen that comes back is told what is open, however its last connection ended."""
 
     async def test(at: AlarmPlant) -> None:
         await at.hot(10, 10_000)

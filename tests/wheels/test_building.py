@@ -12,6 +12,8 @@ import pytest
 import yaml
 from examples.documents import ROOT
 
+from releasing.pins import BUILD_PINS, TOOLS, build_requirements
+
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOWS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
 CHECKS: dict[str, Any] = yaml.safe_load(WORKFLOWS["checks.yml"])
@@ -57,14 +59,35 @@ def test_actions_are_pinned_by_commit(name: str) -> None:
 
 
 def test_only_jobs_that_publish_or_sign_may_write() -> None:
-    """Whatever builds or runs code of others has nothing but the right to read; but the image is built where it is pushed,
-    once all has been published."""
+    """Whatever builds or runs code of others has nothing but the right to read: the image is built by one job, and pushed
+    by another, which takes it as it is, once all has been published."""
     assert all(yaml.safe_load(text)["permissions"] == {"contents": "read"} for text in WORKFLOWS.values())
     writing = {name for name, job in RELEASE["jobs"].items() if "write" in job.get("permissions", {}).values()}
-    assert writing == {"attest", "publish", "image", "release"}
-    assert RELEASE["jobs"]["image"]["needs"] == "publish"
+    assert writing == {"attest", "publish", "push", "release"}
+    assert set(RELEASE["jobs"]["push"]["needs"]) == {"image", "publish"}
+    assert not [step for step in RELEASE["jobs"]["push"]["steps"] if "checkout" in step.get("uses", "")]
+    assert not re.search(
+        r"pip|apt-get|buildah|python", "\n".join(step.get("run", "") for step in RELEASE["jobs"]["push"]["steps"])
+    )
     assert RELEASE["jobs"]["publish"]["environment"]["name"] == "pypi"
     assert not [job for job in CHECKS["jobs"].values() if "permissions" in job]
+
+
+def test_releases_are_built_with_pinned_tools() -> None:
+    """Each tool of the workflow, what wheels are built with, and the compiler: all by hashes, in one file."""
+    blocks = re.split(r"\n(?=[a-z])", BUILD_PINS.read_text("utf-8").partition("\n")[2])
+    assert all("==" in block and "--hash=sha256:" in block for block in blocks)
+    pinned = {block.partition("==")[0] for block in blocks}
+    names = {re.split(r"[<>=\[]", item)[0] for item in [*build_requirements(), *TOOLS]}
+    assert {"setuptools", "mypy"} <= names <= pinned
+    lines = re.findall(r"pip install (.*)", WORKFLOWS["release.yml"])
+    tools = [line.split() for line in lines if "--constraint" in line]
+    assert {word for _, _, _, *words in tools for word in words} == set(TOOLS)
+    assert all(words[:2] == ["--require-hashes", "--constraint"] for words in tools)
+    assert [line for line in lines if "--constraint" not in line and "tidelog" not in line] == []
+    assert "PIP_CONSTRAINT=building/constraints.txt python -m build" in WORKFLOWS["release.yml"]
+    wheels = SETTINGS["tool"]["cibuildwheel"]
+    assert (wheels["build-frontend"], wheels["environment"]["PIP_BUILD_CONSTRAINT"]) == ("pip", "building/constraints.txt")
 
 
 def test_nothing_is_published_that_was_not_tried() -> None:
