@@ -7,7 +7,7 @@ import os
 import pty
 import threading
 import tty
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -56,6 +56,8 @@ class Asked:
 
     requests: list[tuple[int, int, int, int]] = field(default_factory=list)
     silent: set[int] = field(default_factory=set)
+    hold: Callable[[int, int, list[int]], None] = field(default=lambda *_: None)
+    """Lets a unit hold other registers from an address on."""
 
     def note(self, sending: bool, pdu: ModbusPDU) -> ModbusPDU:
         if not sending:
@@ -94,6 +96,7 @@ def modbus(units: Sequence[SimDevice], port: int | str, framer: FramerType = Fra
         return server
 
     server = loop.run(serve())
+    asked.hold = lambda number, address, values: loop.run(server.async_setValues(number, 16, address, values))
     try:
         yield asked
     finally:
@@ -183,8 +186,29 @@ class Plant:
         """The subscriptions that it has now."""
         return dict(self.server.iserver.subscription_service.subscriptions)
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run(work)
+    def is_listened_to(self) -> bool:
+        """Whether somebody has subscribed to a node."""
+        return any(one.monitored_item_srv._monitored_items for one in self.subscriptions().values())
+
+    def forget(self) -> None:
+        """All subscriptions are gone, and so are the connections of those who had them."""
+
+        async def work() -> None:
+            for protocol in [*self.server.bserver.clients]:
+                protocol.transport.abort()
+            service = self.server.iserver.subscription_service
+            await service.delete_subscriptions([*service.subscriptions])
+
+        self._loop.run(work())
+
+    def cut(self) -> None:
+        """All connections are gone, and what was subscribed to is kept."""
+
+        async def work() -> None:
+            for protocol in [*self.server.bserver.clients]:
+                protocol.transport.abort()
+
+        self._loop.run(work())
 
     def close(self) -> None:
         self._loop.close()

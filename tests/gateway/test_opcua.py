@@ -207,7 +207,7 @@ def test_what_changed_while_the_connection_was_broken_comes_behind_it(at: Plant)
         heard = Heard(source)
         async with source:
             await heard.until(lambda: len(heard.rows) == 2)
-            at.run(_cut(at))
+            at.cut()
             with pytest.raises(OSError, match=r"opc\.tcp"):
                 await heard.until(lambda: False)
             assert source.is_behind
@@ -220,11 +220,6 @@ def test_what_changed_while_the_connection_was_broken_comes_behind_it(at: Plant)
         assert heard.rows[2:] == [("a", 10), ("a", 11), ("a", 12), ("b", 13)]
 
     run(work)
-
-
-async def _cut(at: Plant) -> None:
-    for protocol in [*at.server.bserver.clients]:
-        protocol.transport.abort()
 
 
 def test_a_later_run_takes_the_subscription_over(at: Plant) -> None:
@@ -272,7 +267,7 @@ def test_a_server_that_loses_what_is_taken_over(caplog: pytest.LogCaptureFixture
             with suppress(ConnectionError):
                 async with source:
                     await heard.until(lambda: not source.is_behind)
-                    at.run(_cut(at))
+                    at.cut()
                     await heard.until(lambda: False)
         async with source:
             await heard.until(lambda: not source.is_behind)
