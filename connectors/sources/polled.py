@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 
@@ -87,12 +88,12 @@ class PolledSource:
         """The facts of the values, when they are due. It never ends."""
         if self._has_read:
             self._has_read = False
-            later = await anyio.to_thread.run_sync(self._polled.look_after)
+            later = await _in_thread(self._polled.look_after)
             if later:
                 return self._batch(later)
         await anyio.sleep_until(self._due)
         self._due = max(self._due + self._every, anyio.current_time())
-        readings = await anyio.to_thread.run_sync(self._polled.read)
+        readings = await _in_thread(self._polled.read)
         self.is_behind, self._has_read = False, True
         return self._batch(readings)
 
@@ -104,3 +105,10 @@ class PolledSource:
         batch = self._mapper.batch(messages)
         batch.rejected += [Rejected(f"{self.name}:{name}", held, b"") for name, held in readings if isinstance(held, str)]
         return batch
+
+
+async def _in_thread(ask: Callable[[], Sequence[Reading]]) -> Sequence[Reading]:
+    """What a call brings that blocks. Whoever is cancelled meanwhile waits for it, and takes nothing of it."""
+    readings = await anyio.to_thread.run_sync(ask)
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    return readings

@@ -48,6 +48,9 @@ async def _end_others() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+    for transport in [*getattr(asyncio.get_running_loop(), "_transports").values()]:  # noqa: B009 - nobody else closes them
+        transport.abort()
+    await asyncio.sleep(0.01)
 
 
 @dataclass

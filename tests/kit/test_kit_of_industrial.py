@@ -22,7 +22,7 @@ from tidelog.testing.connectors import PLAN, SourceBench, SourceKit
 from waiting import eventually
 from wires import Wire
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 MAPS = [MapSettings("reading", topic="n", when="value > `0`", fields={"n": FieldSettings(path="value")})]
 
