@@ -29,10 +29,13 @@ def decoder(block: Block) -> Decode:
     places = [(one, one.address - block.address) for one in block.registers]
     if is_bits(block.table):
         return lambda bits: [(one.name, {"value": bool(bits[at])}) for one, at in places]
-    size, takers = f">{block.count}H", [_taker(one, at) for one, at in places]
+    pack, takers = struct.Struct(f">{block.count}H").pack, [_taker(one, at) for one, at in places]
+    if all(one.type == "uint16" for one in block.registers):
+        named = [(one.name, at) for one, at in places]
+        return lambda registers: [(name, {"value": registers[at]}) for name, at in named]
 
     def decode(registers: Sequence[int]) -> list[Reading]:
-        data = struct.pack(size, *registers)
+        data = pack(*registers[: block.count])
         return [take(data, registers) for take in takers]
 
     return decode
