@@ -30,7 +30,7 @@ def told(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ('[[sink]]\nname = "s"\ntype = 5', "`type`: expected text, got a number", "known are mqtt, spec, webhook"),
+        ('[[sink]]\nname = "s"\ntype = 5', "`type`: expected text, got a number", "known are mqtt, opcua, spec, webhook"),
         (f'{BROKER}qos = "1"', "`qos`: expected a number, got text", "known are 0, 1"),
         (f"{BROKER}qos = 1.5", "`qos`: expected a whole number, got one with a fraction", "known are 0, 1"),
         (f"{BROKER}version = 5", "`version`: expected text, got a number", "known are 3.1.1, 5"),
