@@ -6,13 +6,15 @@ import re
 import runpy
 import sys
 import tomllib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from examples.documents import ROOT
 
-from releasing.pins import BUILD_PINS, TOOLS, build_requirements
+from releasing.pins import BUILD_PINS, TOOL_PINS, TOOLS, build_requirements
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOWS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
@@ -73,18 +75,20 @@ def test_only_jobs_that_publish_or_sign_may_write() -> None:
     assert not [job for job in CHECKS["jobs"].values() if "permissions" in job]
 
 
-def test_releases_are_built_with_pinned_tools() -> None:
-    """Each tool of the workflow, what wheels are built with, and the compiler: all by hashes, in one file."""
-    blocks = re.split(r"\n(?=[a-z])", BUILD_PINS.read_text("utf-8").partition("\n")[2])
+@pytest.mark.parametrize(("pins", "wanted"), [(BUILD_PINS, build_requirements()), (TOOL_PINS, TOOLS)])
+def test_what_builds_is_pinned_by_hashes(pins: Path, wanted: Sequence[str]) -> None:
+    """What wheels are built with, the compiler too, and each tool of the workflow."""
+    blocks = re.split(r"\n(?=[a-z])", pins.read_text("utf-8").partition("\n")[2])
     assert all("==" in block and "--hash=sha256:" in block for block in blocks)
-    pinned = {block.partition("==")[0] for block in blocks}
-    names = {re.split(r"[<>=\[]", item)[0] for item in [*build_requirements(), *TOOLS]}
-    assert {"setuptools", "mypy"} <= names <= pinned
+    assert {re.split(r"[<>=\[]", item)[0] for item in wanted} <= {block.partition("==")[0] for block in blocks}
+
+
+def test_releases_are_built_with_what_is_pinned() -> None:
+    """The workflow installs no other tools; and what a build installs itself is pinned, too."""
     lines = re.findall(r"pip install (.*)", WORKFLOWS["release.yml"])
-    tools = [line.split() for line in lines if "--constraint" in line]
-    assert {word for _, _, _, *words in tools for word in words} == set(TOOLS)
-    assert all(words[:2] == ["--require-hashes", "--constraint"] for words in tools)
-    assert [line for line in lines if "--constraint" not in line and "tidelog" not in line] == []
+    ours = [line for line in lines if re.fullmatch(r"--require-hashes --requirement (source/\*/)?building/tools\.txt", line)]
+    assert len(ours) == 3
+    assert [line for line in lines if line not in ours and "tidelog" not in line] == []
     assert "PIP_CONSTRAINT=building/constraints.txt python -m build" in WORKFLOWS["release.yml"]
     wheels = SETTINGS["tool"]["cibuildwheel"]
     assert (wheels["build-frontend"], wheels["environment"]["PIP_BUILD_CONSTRAINT"]) == ("pip", "building/constraints.txt")
