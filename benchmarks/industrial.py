@@ -180,7 +180,7 @@ def bare_nodes(port: int, values: int) -> tuple[tuple[float, float], int]:
                 done.set()
 
     async def work() -> tuple[float, float]:
-        async with Client(f"opc.tcp://127.0.0.1:{port}/") as client:
+        async with Client(f"opc.tcp://127.0.0.1:{port}/", timeout=60, watchdog_intervall=60) as client:
             subscription = await client.create_subscription(50, Handler())
             spent = Spent()
             await subscription.subscribe_data_change([client.get_node(ua.NodeId(f"n{at}", 2)) for at in range(NODES)])
@@ -193,7 +193,7 @@ def bare_nodes(port: int, values: int) -> tuple[tuple[float, float], int]:
 def our_nodes(port: int, values: int) -> tuple[tuple[float, float], int]:
     """The same to facts."""
     nodes = [NodeSettings(name=f"n{at}", id=f"ns=2;s=n{at}") for at in range(NODES)]
-    settings = OpcUaSettings(url=f"opc.tcp://127.0.0.1:{port}/", every=0.05, queue=1000)
+    settings = OpcUaSettings(url=f"opc.tcp://127.0.0.1:{port}/", every=0.05, queue=1000, timeout=60)
 
     async def work() -> tuple[tuple[float, float], int]:
         async with OpcUaSource("plc", settings, nodes, MapMapper("plc", PLAN.schema, MAPS)) as source:

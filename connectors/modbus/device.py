@@ -18,10 +18,11 @@ from pymodbus.client import ModbusSerialClient, ModbusTcpClient
 from pymodbus.exceptions import ConnectionException, ModbusException
 from pymodbus.framer import FramerType
 
-from tidelog.connectors.modbus.blocks import FUNCTIONS, Block, blocks, halves
+from tidelog.connectors.modbus.blocks import FUNCTIONS, Block, blocks, halves, width
 from tidelog.connectors.modbus.decoding import Decode, Reading, decoder
 from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings, Table
 from tidelog.connectors.transport.links import Link
+from tidelog.plans.diagnostics.errors import SpecError
 
 _READS: Final[dict[Table, str]] = {
     "holding": "read_holding_registers",
@@ -46,6 +47,7 @@ _DIVIDED: Final = (2, 3)
 """Exceptions that a part of a block may have caused."""
 _ABSENT: Final = (10, 11)
 """Exceptions with which a gateway says that a device is not there."""
+_PLACES: Final = 65_536
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """How many seconds pass before what could not be read is tried again, at first and at most; each time twice as many."""
 
@@ -119,13 +121,14 @@ class _NoAnswer(Exception):
 class ModbusDevices:
     """All devices behind one connection, and the registers that they are asked for. Its methods block.
 
-    SpecError for settings that do not say where the devices are.
+    SpecError for settings that do not say where the devices are, and for registers that no device has.
     """
 
     def __init__(
         self, settings: ModbusSettings, registers: Sequence[RegisterSettings], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         settings.check()
+        _check(registers)
         self.place = settings.serial or f"{settings.host}:{settings.port}"
         self.link = Link()
         self._settings, self._clock = settings, clock
@@ -277,6 +280,16 @@ class ModbusDevices:
         for unit in self._units.values():
             unit.is_silent = False
             unit.pause.worked()
+
+
+def _check(registers: Sequence[RegisterSettings]) -> None:
+    """SpecError where there are none, or one lies beyond the last place of a table."""
+    if not registers:
+        raise SpecError("it asks for no register: give tables `[[source.register]]`")
+    for one in registers:
+        if one.address + width(one) > _PLACES:
+            where = f"a {one.type} at {one.address} ends beyond the last address, {_PLACES - 1}"
+            raise SpecError(f"register `{one.name}`: {where}")
 
 
 def _told(block: Block, code: int) -> str:

@@ -18,7 +18,6 @@ from tidelog.plans.diagnostics.errors import SpecError
 
 CLIENT_ERRORS = (OSError, UaError, TimeoutError, EOFError)
 """What the library raises where a server is away, or refuses something."""
-_PARTS = (4, 5)
 logging.getLogger("asyncua.client").setLevel(
     logging.CRITICAL
 )  # what it says of lost connections is told here, with its place
@@ -27,8 +26,9 @@ logging.getLogger("asyncua.client").setLevel(
 async def connect(access: OpcUaAccess, folder: str, *, session_seconds: float, on_lost: Callable[[str], None]) -> Any:
     """A client with an open session; `on_lost` is told when its connection breaks. ConnectionError where that fails.
 
-    SpecError for security that is none, or a secret that is not there.
+    SpecError as for `OpcUaAccess.check`, and for files and secrets that are not there.
     """
+    access.check()
     client: Any = Client(access.url, timeout=access.timeout, watchdog_intervall=access.timeout)
     client.name = client.description = "tidelog"
     client.session_timeout = session_seconds * 1000
@@ -63,13 +63,7 @@ async def _secure(client: Any, access: OpcUaAccess, folder: Path) -> None:
         await client.load_private_key(str(folder / access.user_key))
     if not access.security:
         return
-    parts = [part.strip() for part in access.security.split(",")]
-    if len(parts) not in _PARTS:
-        raise SpecError(
-            f"`security` is a policy, a mode, and the files of a certificate and its key, such as "
-            f"`Basic256Sha256,SignAndEncrypt,client.der,client.pem`, got `{access.security}`"
-        )
-    policy, mode, *files = parts
+    policy, mode, *files = [part.strip() for part in access.security.split(",")]
     paths = [str(folder / file) for file in files]
     certificate = await load_certificate(paths[0])
     client.application_uri = uri_of(certificate) or client.application_uri

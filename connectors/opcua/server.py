@@ -100,6 +100,7 @@ class AlarmServer:
         self._shown: dict[str, tuple[OpenAlarm, Condition]] = {}
 
     async def __aenter__(self) -> AlarmServer:
+        self._shown = {}
         inside = _Inside(user_manager=_Users(self._users))
         inside.bind_condition_methods = REFRESH_SEVERITY
         self._server = server = Server(iserver=inside)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from tidelog.connectors.transport.bounds import Count, NotNegative, Positive
 from tidelog.connectors.transport.secret import Secret
+from tidelog.plans.diagnostics.errors import SpecError
+
+POLICIES: Final = ("Basic256Sha256", "Aes128Sha256RsaOaep", "Aes256Sha256RsaPss")
+MODES: Final = ("Sign", "SignAndEncrypt")
+_PARTS: Final = (4, 5)
+"""With the server's certificate, or without."""
 
 
 class NodeSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -37,6 +43,20 @@ class OpcUaAccess(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     """The certificate and the key of the user, in place of a name and a password."""
     timeout: Positive = 4.0
     """For how many seconds an answer is waited for."""
+
+    def check(self) -> None:
+        """SpecError for security that is none, and for half of a user's certificate."""
+        if bool(self.user_certificate) != bool(self.user_key):
+            raise SpecError("`user_certificate` and `user_key` belong together")
+        if not self.security:
+            return
+        parts = [part.strip() for part in self.security.split(",")]
+        if len(parts) not in _PARTS or not all(parts) or parts[0] not in POLICIES or parts[1] not in MODES:
+            known = (
+                f"a policy ({', '.join(POLICIES)}), a mode ({', '.join(MODES)}), and the files of a certificate and its key"
+            )
+            example = "`Basic256Sha256,SignAndEncrypt,client.der,client.pem`"
+            raise SpecError(f"`security` is {known}, such as {example}, got `{self.security}`")
 
 
 class OpcUaSettings(OpcUaAccess, frozen=True, kw_only=True):

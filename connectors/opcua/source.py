@@ -67,6 +67,7 @@ class OpcUaSource:
         keeps: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
+        settings.check()
         if not nodes:
             raise SpecError("it listens to no node: give tables `[[source.node]]`; `tidelog peek URL` writes them")
         self.name = name

@@ -227,3 +227,14 @@ def test_a_place_is_said_once(settings: ModbusSettings) -> None:
     """Neither nothing nor two places."""
     with pytest.raises(SpecError, match="say one of both"):
         ModbusDevices(settings, REGISTERS)
+
+
+def test_registers_have_an_end() -> None:
+    """None at all, and a value that ends beyond the last address, are told before anything is asked."""
+    place = ModbusSettings(host="a")
+    with pytest.raises(SpecError, match="it asks for no register"):
+        ModbusDevices(place, [])
+    last = RegisterSettings(name="x", address=65_535)
+    ModbusDevices(place, [last])
+    with pytest.raises(SpecError, match="`x`: a float32 at 65535 ends beyond the last address, 65535"):
+        ModbusDevices(place, [RegisterSettings(name="x", address=65_535, type="float32")])

@@ -342,6 +342,21 @@ def test_a_server_that_is_away() -> None:
         OpcUaSource("plc", told, [], mapper)
 
 
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"security": "Basic256Sha256,SignAndEncrypt"}, "`security` is a policy"),
+        ({"security": "Basic999,SignAndEncrypt,a.der,a.pem"}, "got `Basic999,SignAndEncrypt,a.der,a.pem`"),
+        ({"user_certificate": "a.der"}, "`user_certificate` and `user_key` belong together"),
+    ],
+)
+def test_security_that_is_none(told: dict[str, str], reason: str) -> None:
+    """It is refused before anybody connects."""
+    settings = OpcUaSettings(url="opc.tcp://127.0.0.1", **told)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=reason):
+        OpcUaSource("plc", settings, [NodeSettings(name="a", id="i=1")], MapMapper("plc", PLAN.schema, MAPS))
+
+
 # --- tidelog peek ----------------------------------------------------------------------------------------------------------
 
 
