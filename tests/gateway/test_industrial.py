@@ -183,6 +183,12 @@ def test_a_plant(tmp_path: Path, machines: Plant, monkeypatch: pytest.MonkeyPatc
             ]
             with pytest.raises((ua.UaError, OSError)):
                 asyncio.run(acknowledge(url, tmp_path, "stranger"))
+            (tmp_path / "password").write_text(ANNAS)
+            security = "Basic256Sha256,SignAndEncrypt,clients/client.der,client.pem,server.der"
+            look = ("peek", url, "--user", "anna", "--security", security, "--password-file")
+            assert "has no variable that holds a number" in tidelog(*look, "password", cwd=tmp_path).stderr  # but lets us in
+            assert url in (refusal := tidelog(*look, "plant.tide", cwd=tmp_path).stderr), refusal
+            assert "has no variable" not in refusal
             metrics = get(ports["http"], "/metrics")
             for end in ("tanks", "machines", "scada"):
                 assert f'tidelog_connected{{end="{end}",program="plant"}} 1.0' in metrics
