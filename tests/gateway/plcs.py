@@ -48,9 +48,10 @@ async def _end_others() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    for transport in [*getattr(asyncio.get_running_loop(), "_transports").values()]:  # noqa: B009 - nobody else closes them
-        transport.abort()
-    await asyncio.sleep(0.01)
+    for _ in range(3):  # a connection may have been made just now
+        for transport in [*getattr(asyncio.get_running_loop(), "_transports").values()]:  # noqa: B009 - nobody else closes them
+            transport.abort()
+        await asyncio.sleep(0.01)
 
 
 @dataclass
@@ -190,8 +191,11 @@ class Plant:
         return dict(self.server.iserver.subscription_service.subscriptions)
 
     def is_listened_to(self) -> bool:
-        """Whether somebody has subscribed to a node."""
-        return any(one.monitored_item_srv._monitored_items for one in self.subscriptions().values())
+        """Whether somebody has subscribed to a node who is there now: those who went have left some behind."""
+        return any(
+            one.monitored_item_srv._monitored_items and not one.pub_request_callback.__self__._transport.is_closing()
+            for one in self.subscriptions().values()
+        )
 
     def forget(self) -> None:
         """All subscriptions are gone, and so are the connections of those who had them."""
