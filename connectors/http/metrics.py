@@ -133,6 +133,13 @@ class _Families:
         self.connected = gauge(
             "tidelog_connected", "Whether a source or a sink is open, and the other side there", labels=["program", "end"]
         )
+        of_end = ["program", "end"]
+        self.since = gauge(
+            "tidelog_connected_since_seconds", "Since when the other side is there, since 1970", labels=of_end
+        )
+        self.connections = counter("tidelog_connections", "How often a connection was made", labels=of_end)
+        self.asked = counter("tidelog_requests", "Requests to the other side", labels=of_end)
+        self.failed = counter("tidelog_request_errors", "Those that had an error, or nothing, as answer", labels=of_end)
         self.program = InfoMetricFamily("tidelog_program", "The program that runs, by the SHA-256 of its text", labels=own)
         self.undelivered = counter(
             "tidelog_sink_dead_letters", "Answers that a sink can never deliver", labels=["program", "sink"]
@@ -177,6 +184,7 @@ class _Families:
             for reason, count in heard.dead.items():
                 self.dead.add_metric([name, source, reason], count)
         self._read_silence(watch)
+        self._read_links(watch)
         if watch.desk.has_alarms:
             self._read_desk(watch)
         if watch.engine is not None:
@@ -202,6 +210,15 @@ class _Families:
             self.owed.add_metric([name], owing.size)
             self.owed_most.add_metric([name], owing.most)
             self.blocked.add_metric([name], float(owing.are_sources_waiting))
+
+    def _read_links(self, watch: Watch) -> None:
+        for end, linked in watch.links.items():
+            found, labels = linked.link(), [watch.name, end]
+            if found.since is not None:
+                self.since.add_metric(labels, found.since)
+            self.connections.add_metric(labels, found.connections)
+            self.asked.add_metric(labels, found.requests)
+            self.failed.add_metric(labels, found.errors)
 
     def _read_silence(self, watch: Watch) -> None:
         for source, silence in watch.sources.silences():

@@ -78,6 +78,7 @@ CASES = {
     ("WebhookSink", "too long"),
 }
 _LINES = "who reads a stream of bytes takes all of it or none: it has no word about one answer"
+_TOLD_NOTHING = "it is told no answers: it shows what is open"
 _SHORT = "lines may have any length"
 CANNOT = {
     ("FileSink", "too long"): _SHORT,
@@ -97,6 +98,10 @@ CANNOT = {
     ("OutboxSink", "too long"): "SQLite holds texts of a billion bytes, and no source brings one so long",
     ("OutboxSink", "refused for good"): "it has one column for all arguments, as JSON",
     ("OutboxSink", "refused for now"): "while it is full, no answer is taken, whatever it is (tests/outbox)",
+    ("AlarmSink", "too long"): _TOLD_NOTHING,
+    ("AlarmSink", "not encodable"): _TOLD_NOTHING,
+    ("AlarmSink", "refused for good"): _TOLD_NOTHING,
+    ("AlarmSink", "refused for now"): _TOLD_NOTHING,
     ("SqlSink", "refused for now"): "a database that is busy is busy for every row",
     ("MemorySink", "too long"): "it keeps answers as they are",
     ("MemorySink", "not encodable"): "it encodes nothing",

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tidelog.compiling import compile_path
-from tidelog.connectors.http.settings import HttpSettings, UserSettings
+from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
 from tidelog.connectors.sinks.choosing import Choice
@@ -24,6 +24,7 @@ from tidelog.gateway.kinds.settings import EndSettings, Limited, TakesMessages
 from tidelog.gateway.kinds.table import sink_kind_of, source_kind_of
 from tidelog.gateway.outboxes import read_outbox
 from tidelog.gateway.telling import choice_of, heard_by, sinks_of, storms_of, told_to
+from tidelog.gateway.users import users_of
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
@@ -164,20 +165,10 @@ def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:
         return HttpSettings(
             parse_host_port(http.listen),
             token=None if http.token is None else check_token(http.token.reveal(folder)),
-            users=_users(http, folder),
+            users=users_of(http, folder),
             tls=load_certificate(str(folder / http.certificate), str(folder / http.key)) if http.certificate else None,
             hosts=http.hosts,
             max_body=http.max_body,
             max_clients=http.max_clients,
             max_listeners=http.max_listeners,
         )
-
-
-def _users(http: HttpFileSettings, folder: Path) -> tuple[UserSettings, ...]:
-    users = tuple(UserSettings(user.name, user.role, check_token(user.token.reveal(folder))) for user in http.user)
-    tokens = [user.token for user in users] + ([] if http.token is None else [http.token.reveal(folder)])
-    if len({user.name for user in users}) < len(users) or not all(user.name.strip() for user in users):
-        raise SpecError("each `user` needs a name of his own")
-    if len({*tokens}) < len(tokens):
-        raise SpecError("two users have the same token: nobody could tell them apart")
-    return users

@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.http.desk.acting import ShowsAlarms
 from tidelog.connectors.http.watching.devices import Devices
 from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
 from tidelog.connectors.mapping.messages import HearsMessages, Message, write_recorded
@@ -18,6 +19,7 @@ from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.connectors.transport.links import Linked
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.observing import Observers, TapObserver
@@ -64,7 +66,12 @@ class Running:
             if isinstance(source, HearsMessages):
                 source.on_messages = partial(self._pass_on, name)
                 self._mapped.append(name)
+        for sink in unit.sinks.values():
+            if isinstance(sink, ShowsAlarms) and watch is not None:
+                sink.show_of(watch)
         if watch is not None:
+            ends = (*unit.sources.items(), *unit.sinks.items())
+            watch.links = {name: end for name, end in ends if isinstance(end, Linked)}
             watch.devices = [source for source in unit.sources.values() if isinstance(source, Devices)]
         self.engine = self._make(letters)
         self.engine.write_times(self._times)

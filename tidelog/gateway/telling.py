@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.file.settings import GatewaySettings, ProgramSettings
-from tidelog.gateway.kinds.settings import Chooses, EndSettings
+from tidelog.gateway.kinds.settings import Chooses, EndSettings, ShowingSinkSettings
 from tidelog.plans.data.facts import PredicateSchema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
@@ -58,6 +58,8 @@ def told_to(sink: EndSettings, plan: Plan) -> list[str]:
 
 def choice_of(sink: EndSettings, plan: Plan) -> Choice:
     """What a sink is told: of alarms those that are active, unless it says otherwise."""
+    if isinstance(sink, ShowingSinkSettings):
+        return Choice(set())
     told = told_to(sink, plan)
     names = {name: alarm for name, alarm in _spoken(sink, plan).items() if alarm in told}
     return Choice({*told, *names}.difference(names.values()), names)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ChoosySinkSettings,
         MessageSourceSettings,
         PolledSourceSettings,
+        ShowingSinkSettings,
         SinkSettings,
         SourceSettings,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "MessageSourceSettings",
     "Place",
     "PolledSourceSettings",
+    "ShowingSinkSettings",
     "SinkKind",
     "SinkOpening",
     "SinkSettings",
@@ -45,7 +47,14 @@ __all__ = [
 
 _HOMES = {
     "kind": ("INTERFACE", "Heading", "Message", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
-    "settings": ("ChoosySinkSettings", "MessageSourceSettings", "PolledSourceSettings", "SinkSettings", "SourceSettings"),
+    "settings": (
+        "ChoosySinkSettings",
+        "MessageSourceSettings",
+        "PolledSourceSettings",
+        "ShowingSinkSettings",
+        "SinkSettings",
+        "SourceSettings",
+    ),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

@@ -120,6 +120,10 @@ class SinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     limits: SinkLimitSettings = SinkLimitSettings()
 
 
+class ShowingSinkSettings(SinkSettings, frozen=True, kw_only=True):
+    """A sink that is told no answers, and owed none: it shows what the engine knows, such as the open alarms."""
+
+
 class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
     """A sink that is told what it wants to be told."""
 

@@ -32,6 +32,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
     },
     "sink": {
         "mqtt": "mqtt",
+        "opcua": "opcua",
         "spec": "spec",
         "sql": "sql",
         "webhook": "webhook",
