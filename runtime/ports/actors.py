@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Literal, get_args
 
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.systems import need_posix
+
 Actors = Literal["one", "islands", "rule"]
 """What becomes an actor: all operators together, each island of the plan, or each rule as far as it can be cut off."""
 MOST_WORKERS = 256
@@ -23,3 +26,31 @@ def check_actors(actors: object, workers: object) -> None:
         raise ValueError("`actors` is `one`, which cannot be in several workers: leave it out, or say `islands` or `rule`")
     if workers > 1 and sys.platform == "win32":
         raise ValueError("`workers` above 1 need a system whose processes can be forked: Linux or macOS")
+
+
+def actors_for(actors: Actors | None, workers: int) -> Actors:
+    """What becomes an actor, where that is left open: all together in one process, islands in several."""
+    return actors or ("one" if workers == 1 else "islands")
+
+
+def read_actors(actors: Actors | None, workers: int, dashes: str = "") -> Actors:
+    """The same for options, whose names begin with these `dashes`; SpecError, with the option's name, for what cannot be.
+
+    >>> read_actors(None, 2)
+    'islands'
+    >>> read_actors("one", 2, "--")
+    Traceback (most recent call last):
+    tidelog.plans.diagnostics.errors.SpecError: `--actors` is `one`, which cannot be in several workers: leave it out, or say \
+`islands` or `rule`
+    """
+    if workers > 1:
+        need_posix(f"`{dashes}workers` above 1")
+    found = actors_for(actors, workers)
+    try:
+        check_actors(found, workers)
+    except ValueError as error:
+        told = str(error)
+        for name in ("actors", "workers"):
+            told = told.replace(f"`{name}`", f"`{dashes}{name}`")
+        raise SpecError(told) from None
+    return found
