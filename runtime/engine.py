@@ -13,6 +13,7 @@ from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd
 from tidelog.runtime.intake.intake import MAX_LEAD
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.network.state_bound import MAX_STATE
 from tidelog.runtime.ports.actors import Actors, actors_for
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore
@@ -48,7 +49,7 @@ class Engine(Runner):
     With `workers` above 1 the operators run in so many processes: islands of the plan that have a key in all of them, each
     with keys of its own, other islands in one. `actors` says what fails alone: `one` (all operators together), `islands`, or
     `rule` (each rule, as far as it can be cut off). The answers are the same, and each row's in the same order. Workers need
-    a system that can fork, such as Linux.
+    a system that can fork, such as Linux. `supervision` says what becomes of actors that fail: started anew, or set aside.
     `dead_letters` takes what could not be read or was refused, and answers that a sink can never deliver. `on_violation` is
     told when a constraint begins to be violated, `observer` of all that is done. Raises TypeError, ValueError or DataError
     for an option that is none.
@@ -99,6 +100,7 @@ class Engine(Runner):
         observer: Observer | None = None,
         actors: Actors | None = None,
         workers: int = 1,
+        supervision: Supervision | None = None,
     ) -> None:
         run = RunSettings(
             idle_after=idle_after,
@@ -118,6 +120,7 @@ class Engine(Runner):
             held=observer is not None,
             actors=actors_for(actors, workers),
             workers=workers,
+            supervision=supervision,
         )
         settings = Settings(
             emit=emit,

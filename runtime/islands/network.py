@@ -81,6 +81,8 @@ class IslandNetwork:
         self._number = 0
         self._frontier = NEG
         self._is_advancing = False
+        for actor in self.actors:
+            actor.set_aside = self._set_aside
         self.landed: deque[Landed] = deque()
         """What has passed, and nobody has taken yet."""
         self.has_begun = False
@@ -282,6 +284,14 @@ class IslandNetwork:
                     sent.step, facts.get(index, ()), [(row, lo) for row, lo, _ in begun.get(index, ())], ended.get(index, ())
                 ),
             )
+
+    def _set_aside(self, actor: Actor) -> None:
+        """Who reads what an actor sends would know less than it takes for granted: it is set aside, too."""
+        sent = {*self._islands[actor.island].exports}
+        for island in self._islands:
+            if not sent.isdisjoint(island.imports):
+                for other in self.shards[island.number]:
+                    other.put_aside(f"it reads what `{actor.name}` sends, which was set aside")
 
     def _land(self, passage: _Passage) -> Landed:
         """What follows from a delivery, in the order of the actors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import selectors
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,9 @@ import msgspec
 
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.horizons.absences import absences
-from tidelog.plans.data.facts import Record
+from tidelog.plans.data.facts import Fact, Record, format_record
 from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.islands.island import Island, owner
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.islands.sub_plan import island_plan
@@ -27,9 +28,10 @@ from tidelog.runtime.islands.messages import Count, Counted, Hear, Reply, Save, 
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
 from tidelog.runtime.islands.part import Work
+from tidelog.runtime.islands.supervision import ActorStatistics, Supervision
 from tidelog.runtime.network.graph import Hear as Listener
 from tidelog.runtime.ports.actors import Actors
-from tidelog.runtime.ports.interfaces import Tick
+from tidelog.runtime.ports.interfaces import Rejected, Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -44,6 +46,7 @@ class Layout:
 
     actors: Actors = "islands"
     workers: int = 0
+    supervision: Supervision = field(default_factory=Supervision)
 
 
 class SpreadReasoner(Reasoner):
@@ -62,6 +65,10 @@ class SpreadReasoner(Reasoner):
         self.landing: Callable[[Landed], None] = self._await_pull
         """Who takes what has landed, in order."""
         self._network_of: IslandNetwork | None = None
+        self.left_out: list[Rejected] = []
+        """Facts that were accepted, but by which an actor fails, until somebody takes them."""
+        self._deployed = plan
+        self.islands = self._cut()
 
     @property
     def _islands(self) -> IslandNetwork:
@@ -70,11 +77,14 @@ class SpreadReasoner(Reasoner):
             self._network_of = self._deploy()
         return self._network_of
 
+    def _cut(self) -> tuple[Island, ...]:
+        return islands_of(self.plan, "rule" if self.layout.actors == "rule" else "islands")
+
     def _deploy(self) -> IslandNetwork:
         """Start the actors of the plan."""
-        self._deployed = plan = self.plan
-        settings, workers = self.settings, self.layout.workers
-        self.islands = islands_of(plan, "rule" if self.layout.actors == "rule" else "islands")
+        if self.plan is not self._deployed:
+            self._deployed, self.islands = self.plan, self._cut()
+        plan, settings, workers = self.plan, self.settings, self.layout.workers
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
         works = [_work(plan, island, settings, kept, workers) for island in self.islands]
         self._selector = selectors.DefaultSelector()
@@ -92,7 +102,7 @@ class SpreadReasoner(Reasoner):
             for host in where if workers else ():
                 busy[host] += len(island.steps)
             starts = [partial(hosts[host].open, number) if hosts else partial(_local, works[number]) for host in where]
-            actors.append([Actor(island.name, number, shard, start) for shard, start in enumerate(starts)])
+            actors.append([self._actor(island, shard, start) for shard, start in enumerate(starts)])
         network = IslandNetwork(
             self.islands,
             actors,
@@ -111,6 +121,16 @@ class SpreadReasoner(Reasoner):
 
         self._close = close
         return network
+
+    def _actor(self, island: Island, shard: int, start: Callable[[], tuple[Line, int]]) -> Actor:
+        actor = Actor(island.name, island.number, shard, start, self.layout.supervision)
+        actor.poisoned = self._leave_out
+        return actor
+
+    def _leave_out(self, actor: Actor, predicate: str, fact: Fact, reason: str) -> None:
+        record = (predicate, *fact)
+        text = format_record(record, self.plan.timeline)
+        self.left_out.append(Rejected("", f"poison: {reason}", text.encode(), record))
 
     def close(self) -> None:
         """Let the workers end."""
@@ -264,6 +284,10 @@ class SpreadReasoner(Reasoner):
                 steps[name] = steps[name].plus(OperatorStatistics(**numbers))
         return replace(found, steps=steps)
 
+    def actors(self) -> list[ActorStatistics]:
+        """What became of each actor so far; none where none was started yet."""
+        return [] if self._network_of is None else [actor.statistics() for actor in self._network_of.actors]
+
     def _counted(self) -> list[Counted]:
         self._begin()
         found: list[Counted] = []
@@ -296,6 +320,9 @@ class SpreadReasoner(Reasoner):
                 saved[actor] = reply.state
 
         self._ask_all(Save(), take)
+        for actor in self._islands.actors:
+            if actor.aside:
+                raise SnapshotError(f"the actor `{actor.name}` was set aside: {actor.aside}")
         united = []
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             states = [msgspec.msgpack.decode(saved[actor]) for actor in actors]

@@ -19,7 +19,7 @@ from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.islands.network import Landed
 from tidelog.runtime.islands.spreading import SpreadReasoner
 from tidelog.runtime.journal.events import Event
-from tidelog.runtime.ports.interfaces import AnyAnswer
+from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected
 
 MOST = 8
 """How many deliveries are on the way, before no more events are taken."""
@@ -78,6 +78,11 @@ class Flights:
         with self._failing():
             self._session.come_up()
         self.settle()
+
+    def left_out(self) -> list[Rejected]:
+        """The facts that were left out since this was asked last, since an actor fails by them."""
+        found, self._session.left_out = self._session.left_out, []
+        return found
 
     @property
     def is_full(self) -> bool:

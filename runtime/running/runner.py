@@ -111,9 +111,12 @@ class Runner(Asked):
         if not run.is_spread:
             return Reasoner(plan, settings)
         from tidelog.runtime.islands.spreading import Layout, SpreadReasoner  # noqa: PLC0415 - few runs are spread
+        from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415
         from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
 
-        session = SpreadReasoner(plan, settings, Layout(run.actors, 0 if run.workers == 1 else run.workers))
+        session = SpreadReasoner(
+            plan, settings, Layout(run.actors, 0 if run.workers == 1 else run.workers, run.supervision or Supervision())
+        )
         self._flights = Flights(session, self._arrive)
         return session
 
@@ -237,7 +240,7 @@ class Runner(Asked):
                     beside.start_soon(self._alignment.watch)
                     beside.start_soon(self._way.keep_going)
                     if self._flights is not None:
-                        beside.start_soon(self._flights.keep_landing, self._way.pass_on)
+                        beside.start_soon(self._flights.keep_landing, self._pass_on)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
                             await self._take_all(await inbox.receive_all())
@@ -246,6 +249,7 @@ class Runner(Asked):
                     self._session.rest()
                     self._tell()
                 self._settle()
+                await self._pass_on()
                 await self._way.finish()
             finally:
                 if self._way.goes_on:
@@ -311,6 +315,13 @@ class Runner(Asked):
             if refused:
                 with self._begun():
                     await self._letters.reject(refused)
+        await self._pass_on()
+
+    async def _pass_on(self) -> None:
+        """Pass on what became known; facts that no actor can take are dead letters."""
+        if self._flights is not None and (found := self._flights.left_out()):
+            with self._begun():
+                await self._letters.reject(found)
         await self._way.pass_on()
 
     def _begun(self) -> anyio.CancelScope:

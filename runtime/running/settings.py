@@ -12,6 +12,7 @@ from tidelog.runtime.actors.silence import check_seconds
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd, check_at_end
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.actors import Actors, check_actors
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore, check_reload
 from tidelog.runtime.ports.interfaces import DeadLetters, Observer
@@ -45,6 +46,7 @@ class RunSettings:
     observer: Observer | None = None
     actors: Actors = "one"
     workers: int = 1
+    supervision: Supervision | None = None
     held: bool = False
     """Whether somebody asks for the answers that hold (`Runner.holding`), so that they are kept."""
 
