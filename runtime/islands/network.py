@@ -20,7 +20,7 @@ from tidelog.plans.islands.island import Island, owner
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.messages import Begin, Finish, Outcome, Portion, Presume, Reply, Rest, Step, Told
+from tidelog.runtime.islands.messages import Begin, Finish, Hear, Outcome, Portion, Presume, Reply, Rest, Step, Told
 
 MOST_OWNERS = 1_000_000
 """How many values of keys are known with their shards, before all of them are forgotten."""
@@ -79,7 +79,7 @@ class IslandNetwork:
         self._held = frozenset(held)
         self._open: deque[_Passage] = deque()
         self._number = 0
-        self._frontier = NEG
+        self._frontier = self._landed_at = NEG
         self._is_advancing = False
         for actor in self.actors:
             actor.set_aside = self._set_aside
@@ -120,13 +120,13 @@ class IslandNetwork:
         """The stream has ended, and all has been delivered."""
         return self._send(_Passage(0, self._frontier, Finish()))
 
-    def tell_all(self, message: Told) -> int:
-        """Tell each actor the same."""
-        return self._send(_Passage(0, self._frontier, message))
+    def listen(self, steps: Sequence[str]) -> int:
+        """Let all tell what these steps take and send from now on, and of no other."""
+        return self._send(_Passage(0, self._frontier, Hear(steps)))
 
     def go_on(self, frontier: int) -> None:
         """The actors go on from states that have come to this frontier."""
-        self.has_begun, self._frontier = True, frontier
+        self.has_begun, self._frontier, self._landed_at = True, frontier, frontier
 
     def _send(self, passage: _Passage) -> int:
         self._number += 1
@@ -252,7 +252,10 @@ class IslandNetwork:
                 for item in reply.sent:
                     self._pass_on(passage, item)
 
-        actor.tell(message, take)
+        if isinstance(message, Hear):
+            actor.listen(message.steps, take)
+        else:
+            actor.tell(message, take)
         if actor.is_local:
             actor.pump()
 
@@ -293,8 +296,28 @@ class IslandNetwork:
                 for other in self.shards[island.number]:
                     other.put_aside(f"it reads what `{actor.name}` sends, which was set aside")
 
+    def standing(self) -> Iterator[tuple[Actor, int, str]]:
+        """For each actor up to when it knows all, and what it waits for: facts, or islands that an open delivery is at."""
+        for depth, islands in enumerate(self._levels):
+            for actor in (actor for number in islands for actor in self.shards[number]):
+                frontier, waits_for = self._landed_at, "" if actor.is_awaited else "facts"
+                for passage in self._open:
+                    if passage.level < depth or (passage.level == depth and actor.is_awaited):
+                        if not actor.is_awaited:
+                            waits_for = self._busy(passage)
+                        break
+                    frontier = passage.frontier
+                yield actor, frontier, "" if actor.aside else waits_for
+
+    def _busy(self, passage: _Passage) -> str:
+        """The islands whose answers a delivery waits for, by their names."""
+        levels = self._levels[: passage.level + 1]
+        busy = [number for islands in levels for number in islands if any(actor.is_awaited for actor in self.shards[number])]
+        return ", ".join(self._islands[number].name for number in busy)
+
     def _land(self, passage: _Passage) -> Landed:
         """What follows from a delivery, in the order of the actors."""
+        self._landed_at = passage.frontier
         passage.outcomes.sort(key=_index)
         answers: list[Record] = []
         violations: list[Violation] = []

@@ -1,10 +1,12 @@
-"""How the operators of a run are spread over actors and workers."""
+"""How the operators of a run are spread over actors and workers, and what becomes of these."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Literal, get_args
 
+from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.diagnostics.systems import need_posix
 
@@ -12,6 +14,39 @@ Actors = Literal["one", "islands", "rule"]
 """What becomes an actor: all operators together, each island of the plan, or each rule as far as it can be cut off."""
 MOST_WORKERS = 256
 """How many workers a run may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActorStatistics:
+    """An actor, and what became of it so far.
+
+    It runs the `island` of this number, and `name`, and of its shards the one of the number `shard`, in a `process`. It was
+    `told` so many messages, with so many `facts`, and has `answered` so many of them; `waits` is how many of its answers are
+    still to come. It was started anew `restarts` times, and left out so many facts as `poisons`. Once more it would be told
+    `log` messages, from a state of so many bytes (`state_bytes`). It holds so many `rows`, and has computed for so many
+    `seconds` of its processor since it was started last. `frontier` is up to when (encoded) it knows all.
+
+    It `waits_for` facts, or for earlier islands, by their names; nothing stands there while it is at work. `aside` is why it
+    was set aside, or empty.
+    """
+
+    name: str
+    island: int
+    shard: int
+    process: int
+    told: int
+    facts: int
+    answered: int
+    waits: int
+    restarts: int
+    poisons: int
+    log: int
+    state_bytes: int
+    aside: str = ""
+    rows: int = 0
+    seconds: float = 0.0
+    frontier: int = NEG
+    waits_for: str = ""
 
 
 def check_actors(actors: object, workers: object) -> None:
@@ -38,10 +73,9 @@ def read_actors(actors: Actors | None, workers: int, dashes: str = "") -> Actors
 
     >>> read_actors(None, 2)
     'islands'
-    >>> read_actors("one", 2, "--")
+    >>> read_actors(None, 300, "--")
     Traceback (most recent call last):
-    tidelog.plans.diagnostics.errors.SpecError: `--actors` is `one`, which cannot be in several workers: leave it out, or say \
-`islands` or `rule`
+    tidelog.plans.diagnostics.errors.SpecError: `--workers` is from 1 to 256, got 300
     """
     if workers > 1:
         need_posix(f"`{dashes}workers` above 1")
