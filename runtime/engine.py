@@ -15,7 +15,7 @@ from tidelog.runtime.intake.arguments import AtEnd
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.network.state_bound import MAX_STATE
-from tidelog.runtime.ports.actors import Actors, actors_for
+from tidelog.runtime.ports.actors import Actors
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore
 from tidelog.runtime.ports.interfaces import DeadLetters, EmitMode, Listener, Observer, Sink, Source
 from tidelog.runtime.running.runner import Runner
@@ -118,7 +118,7 @@ class Engine(Runner):
             corrections=corrections,
             observer=observer,
             held=observer is not None,
-            actors=actors_for(actors, workers),
+            actors=actors,
             workers=workers,
             supervision=supervision,
         )

@@ -108,7 +108,7 @@ class Saved(msgspec.Struct, array_like=True, frozen=True, tag=1):
 class Counted(msgspec.Struct, array_like=True, frozen=True, tag=2):
     """For each step its statistics, as plain data; what is recursive without an end; the rows that are held.
 
-    `seconds` are those that its processor has computed for this part since it was made.
+    The part has been at work for so many `seconds` since it was made.
     """
 
     steps: dict[str, dict[str, Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
-from time import thread_time
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -71,7 +71,7 @@ class Part:
 
     def tell(self, message: Told) -> Reply:
         """Take a message, and answer it; where that is `Failed`, the part is of no use any more."""
-        began = thread_time()
+        began = perf_counter()
         try:
             return self._take(message)
         except OperatorError as failure:
@@ -82,7 +82,7 @@ class Part:
         except Exception as found:
             return Failed(type(found).__name__, (str(found),))
         finally:
-            self._seconds += thread_time() - began
+            self._seconds += perf_counter() - began
 
     def _take(self, message: Told) -> Reply:
         network = self._network

@@ -23,8 +23,8 @@ class ActorStatistics:
     It runs the `island` of this number, and `name`, and of its shards the one of the number `shard`, in a `process`. It was
     `told` so many messages, with so many `facts`, and has `answered` so many of them; `waits` is how many of its answers are
     still to come. It was started anew `restarts` times, and left out so many facts as `poisons`. Once more it would be told
-    `log` messages, from a state of so many bytes (`state_bytes`). It holds so many `rows`, and has computed for so many
-    `seconds` of its processor since it was started last. `frontier` is up to when (encoded) it knows all.
+    `log` messages, from a state of so many bytes (`state_bytes`). It holds so many `rows`, and was at work for so many
+    `seconds` since it was started last. `frontier` is up to when (encoded) it knows all.
 
     It `waits_for` facts, or for earlier islands, by their names; nothing stands there while it is at work. `aside` is why it
     was set aside, or empty.
@@ -51,7 +51,7 @@ class ActorStatistics:
 
 def check_actors(actors: object, workers: object) -> None:
     """ValueError or TypeError for what is no such setting, and for several workers where a process cannot be forked."""
-    if actors not in get_args(Actors):
+    if actors is not None and actors not in get_args(Actors):
         raise ValueError(f"unknown actors {actors!r}: expected {', '.join(get_args(Actors))}")
     if not isinstance(workers, int) or isinstance(workers, bool):
         raise TypeError(f"`workers` is a whole number, got {type(workers).__name__}")

@@ -108,14 +108,14 @@ class Runner(Asked):
 
     def _session_of(self, plan: Plan, settings: Settings, run: RunSettings) -> Reasoner:
         """The session, which may be spread over actors."""
-        if not run.is_spread:
+        if run.cut == "one":
             return Reasoner(plan, settings)
         from tidelog.runtime.islands.spreading import Layout, SpreadReasoner  # noqa: PLC0415 - few runs are spread
         from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415
         from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
 
         session = SpreadReasoner(
-            plan, settings, Layout(run.actors, 0 if run.workers == 1 else run.workers, run.supervision or Supervision())
+            plan, settings, Layout(run.cut, 0 if run.workers == 1 else run.workers, run.supervision or Supervision())
         )
         self._flights = Flights(session, self._arrive)
         return session

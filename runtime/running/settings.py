@@ -13,7 +13,7 @@ from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd, check_at_end
 from tidelog.runtime.islands.supervision import Supervision
-from tidelog.runtime.ports.actors import Actors, check_actors
+from tidelog.runtime.ports.actors import Actors, actors_for, check_actors
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore, check_reload
 from tidelog.runtime.ports.interfaces import DeadLetters, Observer
 
@@ -44,7 +44,7 @@ class RunSettings:
     reload: Reload = "refuse"
     corrections: bool = False
     observer: Observer | None = None
-    actors: Actors = "one"
+    actors: Actors | None = None
     workers: int = 1
     supervision: Supervision | None = None
     held: bool = False
@@ -57,6 +57,6 @@ class RunSettings:
         check_actors(self.actors, self.workers)
 
     @property
-    def is_spread(self) -> bool:
-        """Whether the operators are more than one actor."""
-        return self.actors != "one" or self.workers > 1
+    def cut(self) -> Actors:
+        """What becomes an actor: where nothing is said, islands if there are several workers."""
+        return actors_for(self.actors, self.workers)
