@@ -298,6 +298,12 @@ class SpreadReasoner(Reasoner):
         """What became of each actor so far; none where none was started yet."""
         return [found for found, _ in self._count()]
 
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons."""
+        if self._network_of is None:
+            return [(found.name, found.aside) for found, _ in self._counts if found.aside]
+        return [(actor.name, actor.aside) for actor in self._network_of.actors if actor.aside]
+
     def _count(self) -> list[tuple[ActorStatistics, Counted | None]]:
         """Ask each actor what it has done; where they are not there yet, or no more, what is known of them."""
         if self._network_of is None:

@@ -50,6 +50,10 @@ class Asked:
         """What became of each actor so far; none where all operators are in one."""
         return self._session.actors()
 
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons; nobody has to be asked for them."""
+        return self._session.set_aside()
+
     def source_statistics(self) -> dict[str, SourceStatistics]:
         """How far each source has come, by its name."""
         return self._session.watermarks.statistics()

@@ -175,6 +175,10 @@ class Reasoner:
         """What became of each actor so far, where there are several."""
         return []
 
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons."""
+        return []
+
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
         self._network.listen(step, hear)
