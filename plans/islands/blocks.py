@@ -35,13 +35,14 @@ def blocks_of(plan: Plan, fed: Collection[str]) -> list[tuple[str, ...]]:
     """The steps that rest on the stream, in blocks, each behind those that it reads."""
     steps = [step for step in plan.steps if step.id in fed]
     exact = exact_steps(plan)
-    loops = {step.id for step in steps if step.loop is not None}
+    loops = {step.id: step.loop for step in steps if step.loop is not None}
     sleepers = {sleeper.step for sleeper in plan.prospects.sleepers}  # who sleeps sees facts of the stream
     groups = Groups(step.id for step in steps)
     for step in steps:
         is_bound = step.id in sleepers or isinstance(step.shape, ToldShape)
         for feeder in step.feeders:
-            if feeder in fed and (is_bound or feeder in loops or feeder not in exact):
+            is_inside = feeder in loops and loops[feeder] == step.loop
+            if feeder in fed and (is_bound or is_inside or feeder not in exact):
                 groups.join(feeder, step.id)
     return _in_order(steps, groups)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from tidelog.plans.analysis.horizons.calendar_reach import readers_of
+from tidelog.plans.data.once import once_per_object
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Value
@@ -59,8 +60,11 @@ def _canonical(value: Value) -> str:
     return f"n{int(value)}"
 
 
-def resting_on_streams(plan: Plan) -> frozenset[str]:
-    """The steps of a plan that rest on facts of the stream, and not on time, calendars and stated facts alone."""
+def _resting(plan: Plan) -> frozenset[str]:
     readers = readers_of({step.id: step for step in plan.steps})
     first = [step.id for step in plan.steps if any(feed.kind in ("stream", "arrivals") for feed in step.inputs)]
     return frozenset(reachable(first, readers.__getitem__))
+
+
+resting_on_streams = once_per_object(_resting, most=4)
+"""The steps of a plan that rest on facts of the stream, and not on time, calendars and stated facts alone."""

@@ -104,8 +104,10 @@ class _Cutter:
         others = {name for block in blocks for name in block}
         found: list[Block] = []
         for block in blocks:
+            if not all(name in keyed.columns for name in block):
+                continue
             needed = {feeder for name in block for feeder in self.steps[name].feeders if feeder in others}
-            if all(name in keyed.columns for name in block) and needed <= set(block):
+            if needed <= set(block):
                 found.append(block)
                 others -= set(block)
         read = {feeder for block in found for name in block for feeder in self.steps[name].feeders}

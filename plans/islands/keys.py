@@ -82,7 +82,12 @@ class KeyFinder:
             for column in range(self.widths.get((kind, name), 0)):
                 group = groups.of(f"{kind} {name} {column}")
                 choices.setdefault(group, {}).setdefault((kind, name), []).append(column)
-        return [self._best(names, options) for options in choices.values()]
+        members: dict[str, dict[str, None]] = {group: {} for group in choices}
+        for name in names:
+            for tie in self.ties[name]:
+                if (group := groups.of(f"step {name} {tie.own[0]}")) in members:
+                    members[group][name] = None
+        return [self._best(members[group], options) for group, options in choices.items()]
 
     def _places(self, names: Iterable[str], sources: Iterable[Source]) -> Iterator[tuple[str, str, int]]:
         for kind, name in (*sources, *(("step", name) for name in names)):
@@ -106,7 +111,7 @@ class KeyFinder:
         In loops it is assumed of each step until something speaks against it: what a step has shown goes round.
         """
         known: dict[tuple[str, str], frozenset[int]] = {source: frozenset([column]) for source, column in choice.items()}
-        inside = [name for name in self.steps if name in names]
+        inside = list(names)
         for name in inside:
             known["step", name] = frozenset(column for tie in self.ties[name] for column in tie.own)
         changed = True

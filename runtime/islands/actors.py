@@ -54,6 +54,8 @@ class Actor:
         """Why it was."""
         self._start, self._supervision = start, supervision
         self._line, self._process = start()
+        self.is_local = self._line.fileno() is None
+        """Whether it lives in this process, and answers at once."""
         self._log: deque[Entry] = deque()
         self._awaited: deque[tuple[int, Then]] = deque()
         self._told = self._answered = self._facts = self._fresh = self._restarts = 0
@@ -69,11 +71,6 @@ class Actor:
     def is_awaited(self) -> bool:
         """Whether answers are still to come."""
         return bool(self._awaited)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it answers at once."""
-        return self._line.fileno() is None
 
     def fileno(self) -> int | None:
         """What becomes readable when it has answered."""

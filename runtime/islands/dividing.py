@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tidelog.plans.islands.island import Island
 from tidelog.plans.plan.guards import Prospects, RowBlocker
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.islands.forms import Fields, Form, Shares
 from tidelog.runtime.islands.network_forms import network_form
 from tidelog.runtime.islands.outlet_forms import outlet_form
-from tidelog.runtime.islands.places import Spread, places_of
+from tidelog.runtime.islands.places import places_of
 from tidelog.runtime.network.arranging import unshared
 from tidelog.runtime.network.network import Network
 
@@ -26,7 +27,7 @@ _EVER = 1 << 70
 """Longer than any time."""
 
 
-def divide(plan: Plan, spread: Spread, state: State, owner: Callable[[Value], int], shards: int) -> list[State]:
+def divide(plan: Plan, island: Island, state: State, owner: Callable[[Value], int], shards: int) -> list[State]:
     """The states of so many shards, which together have what an island has.
 
     `plan` is that of the island, and `owner` tells which shard has a key. Each shard gets the rows of its keys, and what rests
@@ -35,11 +36,11 @@ def divide(plan: Plan, spread: Spread, state: State, owner: Callable[[Value], in
 
     Raises SnapshotError where the plan cannot be divided by this key.
     """
-    state = _alone(plan, state)
-    return _form(plan, spread, state).divide(state, Shares(owner, shards))  # type: ignore[return-value]
+    state = unshared_state(plan, state)
+    return _form(plan, island, state).divide(state, Shares(owner, shards))  # type: ignore[return-value]
 
 
-def unite(plan: Plan, spread: Spread, states: Sequence[State], owner: Callable[[Value], int]) -> State:
+def unite(plan: Plan, island: Island, states: Sequence[State], owner: Callable[[Value], int]) -> State:
     """The state of an island, of what its shards have; the opposite of `divide`.
 
     `owner` tells the shard, by its place in `states`, that has a key. All shards have been told the same frontiers, starts and
@@ -50,18 +51,18 @@ def unite(plan: Plan, spread: Spread, states: Sequence[State], owner: Callable[[
     what all shards get alike ends at the watermark: what a fact that ends there has met differs by when others came. A
     moment later it is over.
     """
-    states = [_alone(plan, state) for state in states]
-    united: State = _form(plan, spread, states[0]).unite(states, Shares(owner, len(states)))
+    states = [unshared_state(plan, state) for state in states]
+    united: State = _form(plan, island, states[0]).unite(states, Shares(owner, len(states)))
     return united
 
 
-def spread_plan(plan: Plan, spread: Spread) -> Plan:
+def spread_plan(plan: Plan, island: Island) -> Plan:
     """The plan by which shards of an island run: what they know, they know by their frontiers alone, and so all alike.
 
     No step is far-sighted, for what one knows to be absent, another may have; and nothing that all get alike waits at a gate,
     or is dropped there, since it is of no use to one of them. Their states fit the plan of the island, and the other way.
     """
-    places = {step.id: places_of(step, spread) for step in plan.steps}
+    places = {step.id: places_of(step, island) for step in plan.steps}
     prospects = plan.prospects
 
     def is_common(step: str, port: int) -> bool:
@@ -89,11 +90,11 @@ def _never(blocker: RowBlocker) -> RowBlocker:
     return replace(blocker, low=_EVER)
 
 
-def _form(plan: Plan, spread: Spread, state: State) -> Form:
-    return Fields({"network": network_form(plan, spread), "outlet": outlet_form(plan, spread, state["outlet"])})
+def _form(plan: Plan, island: Island, state: State) -> Form:
+    return Fields({"network": network_form(plan, island), "outlet": outlet_form(plan, island, state["outlet"])})
 
 
-def _alone(plan: Plan, state: State) -> State:
+def unshared_state(plan: Plan, state: State) -> State:
     """A state in which each step has what it stores for itself."""
     network = state["network"]
     return {**state, "network": {**network, "graph": unshared(network["graph"], plan)}}

@@ -190,26 +190,22 @@ class IslandNetwork:
             return
         self._is_advancing = True
         try:
-            while self._move_on():
-                pass
+            self._move_on()
         finally:
             self._is_advancing = False
         while self._open and self._is_through(self._open[0]):
             self.landed.append(self._land(self._open.popleft()))
 
-    def _move_on(self) -> bool:
-        has_moved = False
+    def _move_on(self) -> None:
         ahead = len(self._levels)
         for passage in self._open:
-            while not passage.waits and passage.level + 1 < min(len(self._levels), ahead):
+            while not passage.waits and passage.level + 1 < ahead:
                 passage.level += 1
                 for island in self._levels[passage.level]:
                     self._tell(passage, island)
-                has_moved = True
             ahead = passage.level + 1
             if not ahead:
                 break
-        return has_moved
 
     def _is_through(self, passage: _Passage) -> bool:
         return not passage.waits and passage.level + 1 >= len(self._levels)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
-from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.islands.island import Island
 from tidelog.plans.plan.guards import Sleeper
 from tidelog.plans.plan.plan import Loop, Plan
 from tidelog.runtime.islands.forms import (
@@ -28,18 +27,18 @@ from tidelog.runtime.islands.forms import (
     rows_at,
 )
 from tidelog.runtime.islands.operator_forms import operator_form, snapshot_form, sweeping_parts
-from tidelog.runtime.islands.places import Place, Places, Spread, by_member, column, places_of
+from tidelog.runtime.islands.places import Place, Places, by_member, column, places_of
 from tidelog.runtime.network.deploy import build_group, build_open_loop
 from tidelog.runtime.network.graph import Graph
 
 
-def network_form(plan: Plan, spread: Spread) -> Form:
+def network_form(plan: Plan, island: Island) -> Form:
     """The form of `Network.snapshot`, where its joins share nothing (`unshared`).
 
     Raises SnapshotError where a step rests on the stream whose operator has no state of single keys.
     """
     graph = Graph(plan)
-    places = {step.id: found for step in plan.steps if (found := places_of(step, spread)) is not None}
+    places = {step.id: found for step in plan.steps if (found := places_of(step, island)) is not None}
     operators: dict[str, Form] = {
         name: operator_form(type(operator), places[name]) if name in places else FIRST
         for name, operator in graph.operators.items()
@@ -48,7 +47,7 @@ def network_form(plan: Plan, spread: Spread) -> Form:
     parts: dict[str, Form] = {
         "operators": Fields(operators),
         "loops": Each(loops),
-        "prospects": _prospects(plan, places, spread),
+        "prospects": _prospects(plan, places, island),
         "arrangements": Fields({}),
     }
     return Fields(
@@ -123,10 +122,10 @@ class _Inbox(Form):
 # --- sleeps and gates -----------------------------------------------------------------------------------------------------
 
 
-def _prospects(plan: Plan, places: Mapping[str, Places], spread: Spread) -> Form:
+def _prospects(plan: Plan, places: Mapping[str, Places], island: Island) -> Form:
     sleepers = {sleeper.step: sleeper for sleeper in plan.prospects.sleepers}
     asked = {blocker.sleeper for blocker in plan.prospects.rows.values()}
-    rows = {name: _row_sleep(sleepers[name], spread) for name in sleepers if name in asked}
+    rows = {name: _row_sleep(sleepers[name], island) for name in sleepers if name in asked}
     return Fields(
         {
             "sleeps": Fields({name: SleepForm(sleeper.shortest) for name, sleeper in sleepers.items()}),
@@ -137,8 +136,8 @@ def _prospects(plan: Plan, places: Mapping[str, Places], spread: Spread) -> Form
     )
 
 
-def _row_sleep(sleeper: Sleeper, spread: Spread) -> Form:
-    at = (spread.key or {}).get(sleeper.predicates[0])
+def _row_sleep(sleeper: Sleeper, island: Island) -> Form:
+    at = (island.key or {}).get(sleeper.predicates[0])
     place = None if at is None else column(at)
     return Fields({"latest": Best(place, max), "pruned": GREATEST})
 
@@ -197,11 +196,3 @@ class SleepForm(Form):
 def awake(last: int) -> list[Any]:
     """A sleeper of which nothing is known but that its predicate was there until a time at the latest."""
     return [False, last, last, last, last, last, 0]
-
-
-def check_prospects(state: Mapping[str, Any], plan: Plan) -> None:
-    """SnapshotError where a state has other gates than a plan, so that what waits at them would be lost."""
-    gates = [(name, port) for name, port, _ in state["gates"]]
-    if gates != [*plan.prospects.gates]:
-        names = ", ".join(f"{name} (port {port})" for name, port in dict.fromkeys(chain(gates, plan.prospects.gates)))
-        raise SnapshotError(f"the state has other gates than the plan of the island: {names}")

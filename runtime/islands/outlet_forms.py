@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.islands.island import Island
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.islands.forms import (
     COUNTED,
@@ -22,18 +23,18 @@ from tidelog.runtime.islands.forms import (
     rows_at,
 )
 from tidelog.runtime.islands.operator_forms import pieces_form
-from tidelog.runtime.islands.places import Place, Spread, column
+from tidelog.runtime.islands.places import Place, column
 from tidelog.runtime.ports.interfaces import EmitMode
 
 PlaceOf = Callable[[str], Place]
 """The place of the key in the rows of an output."""
 
 
-def outlet_form(plan: Plan, spread: Spread, state: Mapping[str, Any]) -> Form:
+def outlet_form(plan: Plan, island: Island, state: Mapping[str, Any]) -> Form:
     """The form of what `Outlet.snapshot` gave; the mode is that of the state."""
 
     def of_step(step: str) -> Place:
-        at = spread.columns.get(step)
+        at = island.columns.get(step)
         return None if at is None else column(at)
 
     def of_output(name: str) -> Place:
@@ -97,7 +98,8 @@ def _points(of: PlaceOf) -> Fields:
     points = Agreed("the time points at which facts came, which all shards are to be told,")
     watermark = Agreed("the watermark")
     records = Entries(key, every=False)
-    return Fields({"frontiers": _FRONTIERS, "points": points, "seen": points, "watermark": watermark, "records": records})
+    told: dict[str, Form] = {"points": points, "seen": points, "already": points}
+    return Fields({"frontiers": _FRONTIERS, "watermark": watermark, "records": records, **told})
 
 
 EMISSIONS: Final[Mapping[EmitMode, Callable[[PlaceOf], Fields]]] = {

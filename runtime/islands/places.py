@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from tidelog.plans.analysis.physical.lookups import kept_columns
 from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.islands.island import Island
 from tidelog.plans.plan.plan import (
     AntiJoinShape,
     Feed,
@@ -18,20 +19,6 @@ from tidelog.plans.plan.plan import (
 )
 from tidelog.plans.tree.syntax import Constant, Term, Value, Variable
 from tidelog.runtime.islands.forms import Place
-
-
-class Spread(Protocol):
-    """What tells where the key is: `Island` does.
-
-    `key` has the argument of each predicate that is read from the stream, `columns` the column in the rows of each step that
-    rests on the stream.
-    """
-
-    @property
-    def key(self) -> Mapping[str, int] | None: ...
-
-    @property
-    def columns(self) -> Mapping[str, int]: ...
 
 
 def column(at: int) -> Place:
@@ -63,21 +50,21 @@ class Places:
     narrowed: tuple[Place, ...]
 
 
-def places_of(step: Step, spread: Spread) -> Places | None:
+def places_of(step: Step, island: Island) -> Places | None:
     """Those of a step; None of one that rests on no stream. Raises SnapshotError where the key cannot be found."""
-    at = spread.columns.get(step.id)
+    at = island.columns.get(step.id)
     if at is None:
         return None
-    columns = [_column_of(feed, spread) for feed in step.inputs]
+    columns = [_column_of(feed, island) for feed in step.inputs]
     ports = tuple(None if found is None else column(found) for found in columns)
     return Places(step, column(at), tuple(columns), ports, tuple(_narrowed(step, at, columns)))
 
 
-def _column_of(feed: Feed, spread: Spread) -> int | None:
+def _column_of(feed: Feed, island: Island) -> int | None:
     """The column of the key in what feeds a port; None for what all shards get alike."""
     if feed.kind == "stream":
-        return (spread.key or {}).get(feed.name)
-    return spread.columns.get(feed.name) if feed.kind in ("step", "remote") else None
+        return (island.key or {}).get(feed.name)
+    return island.columns.get(feed.name) if feed.kind in ("step", "remote") else None
 
 
 def _narrowed(step: Step, at: int, columns: Sequence[int | None]) -> list[Place]:

@@ -213,6 +213,15 @@ class SpreadReasoner(Reasoner):
         """What becomes readable when an actor in a worker has answered."""
         return self._selector.fileno()
 
+    @property
+    def is_local(self) -> bool:
+        """Whether all actors are in this process, so that they answer at once."""
+        return not self.layout.workers
+
+    def wait(self, timeout: float) -> None:
+        """Wait until an actor in a worker has answered, at most so many seconds."""
+        self._selector.select(timeout)
+
     def land(self) -> None:
         """Take what has landed, without waiting."""
         self._islands.pump()

@@ -24,6 +24,8 @@ from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected
 
 MOST = 8
 """How many deliveries are on the way, before no more events are taken."""
+_MOMENT = 0.001
+"""How many seconds nobody else gets on while a lone event's answers are waited for, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,14 @@ class Flights:
         session = self._session
         flight = _Flight(session.sent, event, position, session.frontier, session.pull_hypothetical())
         self._flights.append(flight)
-        self._land_some()  # actors in this process have answered
+        if session.is_local:
+            self._land_some()  # all actors have answered
+
+    def wait_a_moment(self) -> None:
+        """A lone event's answers come within microseconds, mostly: to wait for them here costs less than to be woken later."""
+        if len(self._flights) == 1 and not self._session.is_local:
+            self._session.wait(_MOMENT)
+            self._land_some()
 
     def settle(self) -> None:
         """Wait until all events have arrived, and note what came by none."""

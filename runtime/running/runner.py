@@ -291,6 +291,8 @@ class Runner(Asked):
         self._in_a_row += 1
         try:
             refused = self._take(name, event, moment)
+            if self._flights is not None:
+                self._flights.wait_a_moment()
             if not way.pass_on_nowait() or refused:
                 return name, Rest(refused), moment
             self._alignment.taken(name)

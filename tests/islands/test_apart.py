@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tidelog
 from drawing import drawn
 from islands.apart import agree_apart
+from islands.layered import layered_programs, layered_streams
 from oracle.alarm_programs import alarm_programs
 from oracle.calendar_programs import calendar_programs
 from oracle.evaluate import GroundFact
@@ -105,3 +106,10 @@ def test_calendars(kind: Kind, data: st.DataObject) -> None:
     program, _ = compiled_standing(with_calendars(text, declared))
     facts = data.draw(open_streams(kind))
     agree_apart(compiled(program), facts, cuts_of(data, facts), Fraction(0))
+
+
+@given(program=layered_programs(), facts=layered_streams(), data=st.data())
+@drawn(60, suppress_health_check=ALL)
+def test_layers(program: str, facts: list[GroundFact], data: st.DataObject) -> None:
+    """What is read by another argument, or by none, is told by the island before."""
+    agree_apart(tidelog.compile(program), facts, cuts_of(data, facts), Fraction(0))
