@@ -127,22 +127,31 @@ class Actor:
             self.look = reply.look
         then(self, reply)
 
-    def statistics(self) -> ActorStatistics:
-        """What became of it so far."""
+    @property
+    def waits(self) -> int:
+        """How many of its answers are still to come."""
+        return len(self._awaited)
+
+    def statistics(self, waits: int, rows: int, seconds: float, frontier: int, waits_for: str) -> ActorStatistics:
+        """What became of it so far, together with what only others know."""
         return ActorStatistics(
-            self.name,
-            self.island,
-            self.shard,
-            self._process,
-            self._told,
-            self._facts,
-            self._answered,
-            len(self._awaited),
-            self._restarts,
-            self._found,
-            len(self._log),
-            len(self._state or b""),
-            self.aside,
+            name=self.name,
+            island=self.island,
+            shard=self.shard,
+            process=self._process,
+            told=self._told,
+            facts=self._facts,
+            answered=self._answered,
+            waits=waits,
+            restarts=self._restarts,
+            poisons=self._found,
+            log=len(self._log),
+            state_bytes=len(self._state or b""),
+            aside=self.aside,
+            rows=rows,
+            seconds=seconds,
+            frontier=frontier,
+            waits_for=waits_for,
         )
 
     def close(self) -> None:

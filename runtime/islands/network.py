@@ -74,6 +74,7 @@ class IslandNetwork:
         self._levels = _levels(islands)
         self._readers = _readers(islands)
         self._importers = _importers(islands)
+        self._tellers = _tellers(islands, self._first, actors)
         self._owners: list[dict[object, int]] = [{} for _ in islands]
         self._follows_arrivals, self._are_changes = follows_arrivals, are_changes
         self._held = frozenset(held)
@@ -249,7 +250,7 @@ class IslandNetwork:
                     self._pass_on(passage, item)
 
         if isinstance(message, Hear):
-            actor.listen(message.steps, take)
+            actor.listen([step for step in message.steps if index in self._tellers[step]], take)
         else:
             actor.tell(message, take)
         if actor.is_local:
@@ -292,8 +293,11 @@ class IslandNetwork:
                 for other in self.shards[island.number]:
                     other.put_aside(f"it reads what `{actor.name}` sends, which was set aside")
 
-    def standing(self) -> Iterator[tuple[Actor, int, str]]:
-        """For each actor up to when it knows all, and what it waits for: facts, or islands that an open delivery is at."""
+    def standing(self) -> Iterator[tuple[Actor, int, int, str]]:
+        """For each actor how many of its answers are still to come, up to when it knows all, and what it waits for.
+
+        That is facts, or the islands that an open delivery is at.
+        """
         for depth, islands in enumerate(self._levels):
             for actor in (actor for number in islands for actor in self.shards[number]):
                 frontier, waits_for = self._landed_at, "" if actor.is_awaited else "facts"
@@ -303,7 +307,7 @@ class IslandNetwork:
                             waits_for = self._busy(passage)
                         break
                     frontier = passage.frontier
-                yield actor, frontier, "" if actor.aside else waits_for
+                yield actor, actor.waits, frontier, "" if actor.aside else waits_for
 
     def _busy(self, passage: _Passage) -> str:
         """The islands whose answers a delivery waits for, by their names."""
@@ -351,6 +355,18 @@ def _firsts(actors: Sequence[Sequence[Actor]]) -> list[int]:
         firsts.append(count)
         count += len(shards)
     return firsts
+
+
+def _tellers(
+    islands: Sequence[Island], firsts: Sequence[int], actors: Sequence[Sequence[Actor]]
+) -> dict[str, Collection[int]]:
+    """For each step the actors that tell what it takes and sends, each a part of it; where several have all, one of them."""
+    found: dict[str, Collection[int]] = {}
+    for island, first, shards in zip(islands, firsts, actors, strict=True):
+        for step in island.steps:
+            is_divided = island.key is not None and step in island.columns
+            found.setdefault(step, range(first, first + (len(shards) if is_divided else 1)))
+    return found
 
 
 def _levels(islands: Sequence[Island]) -> list[list[int]]:

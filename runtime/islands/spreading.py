@@ -317,8 +317,7 @@ class SpreadReasoner(Reasoner):
         """Ask each actor what it has done; where they are not there yet, or no more, what is known of them."""
         if self._network_of is None:
             return self._counts
-        standing = {actor: (frontier, waits_for) for actor, frontier, waits_for in self._network_of.standing()}
-        before = {actor: actor.statistics() for actor in self._network_of.actors}
+        standing = {found[0]: found for found in self._network_of.standing()}  # before all of it is waited for
         counted: dict[Actor, Counted] = {}
 
         def take(actor: Actor, reply: Reply) -> None:
@@ -334,12 +333,12 @@ class SpreadReasoner(Reasoner):
         finally:
             self.asked(failure)
         self._counts = []
-        for actor, found in before.items():
-            frontier, waits_for = standing[actor]
+        for actor in self._network_of.actors:
+            _, waits, frontier, waits_for = standing[actor]
             count = counted.get(actor)
             rows, seconds = (0, 0.0) if count is None else (count.rows, count.seconds)
-            now = replace(found, rows=rows, seconds=seconds, frontier=frontier, waits_for=waits_for)
-            self._counts.append((now, count))
+            found = actor.statistics(waits, rows, seconds, frontier, waits_for)
+            self._counts.append((found, count))
         return self._counts
 
     def _ask_all(self, message: Count | Save, take: Callable[[Actor, Reply], None]) -> None:

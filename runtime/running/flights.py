@@ -117,13 +117,12 @@ class Flights:
 
     async def keep_passing(self, pass_on: Callable[[], Awaitable[None]]) -> None:
         """Pass on what was taken by who only asked the actors for something; raises what they failed by then."""
-        self._news = anyio.Event()
         while True:
-            await self._news.wait()
             self._news = anyio.Event()
             if self._failure is not None:
                 raise self._failure
             await self._pass_on(pass_on)
+            await self._news.wait()
 
     async def _pass_on(self, pass_on: Callable[[], Awaitable[None]]) -> None:
         await pass_on()
