@@ -10,7 +10,7 @@ from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.islands.blocks import Groups, blocks_of
 from tidelog.plans.islands.island import Island, resting_on_streams
 from tidelog.plans.islands.keys import Keyed, KeyFinder
-from tidelog.plans.plan.plan import JoinShape, Plan, Step, ToldShape, TupleShape, UnionShape
+from tidelog.plans.plan.plan import AssignShape, JoinShape, Plan, Step, ToldShape, TupleShape, UnionShape
 from tidelog.plans.tree.reaching import reachable
 
 Block = tuple[str, ...]
@@ -124,8 +124,14 @@ class _Cutter:
         shown = keyed.columns if keyed is not None else {}
         lost = [step for step in self.plan.steps if step.id in names and step.id not in shown]
         first = [step for step in lost if all(feeder in shown for feeder in step.feeders if feeder in names)] or lost
-        by_rule = [step.source or step.rule for step in first if step.source or step.rule]
-        return by_rule[0] if by_rule else f"the facts of `{format_predicate(first[0].predicate)}`"
+        by_rule = [step for step in first if step.source or step.rule]
+        return self._rule_of((by_rule or first)[0])
+
+    def _rule_of(self, step: Step) -> str:
+        """The rule of the text that a step is of; what becomes of an assignment is of the rule that assigns."""
+        while step.feeders and (isinstance(step.shape, AssignShape) or not (step.source or step.rule)):
+            step = self.steps[step.feeders[0]]
+        return step.source or step.rule or f"the facts of `{format_predicate(step.predicate)}`"
 
     # --- the islands ------------------------------------------------------------------------------------------------------
 

@@ -157,7 +157,9 @@ def _by_output(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 def _joined_emission(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     joined: dict[str, Any] = {
-        name: _by_output(plan, [state[name] for state in states]) for name, part in states[0].items() if isinstance(part, dict)
+        name: _by_output(plan, [state[name] for state in states])
+        for name, part in states[0].items()
+        if isinstance(part, dict)
     }
     if "points" in states[0]:
         joined |= _joined_points(plan, states) | {"already": _already(states)}

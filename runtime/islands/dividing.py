@@ -62,7 +62,7 @@ def spread_plan(plan: Plan, island: Island) -> Plan:
     No step is far-sighted, for what one knows to be absent, another may have; and nothing that all get alike waits at a gate,
     or is dropped there, since it is of no use to one of them. Their states fit the plan of the island, and the other way.
     """
-    places = {step.id: places_of(step, island) for step in plan.steps}
+    places = {step.id: places_of(plan, step, island) for step in plan.steps}
     prospects = plan.prospects
 
     def is_common(step: str, port: int) -> bool:
@@ -98,13 +98,3 @@ def unshared_state(plan: Plan, state: State) -> State:
     """A state in which each step has what it stores for itself."""
     network = state["network"]
     return {**state, "network": {**network, "graph": unshared(network["graph"], plan)}}
-
-
-def cut_state(plan: Plan, island: object, state: State) -> State:
-    """To come."""
-    raise NotImplementedError
-
-
-def join_states(plan: Plan, islands: object, states: Sequence[State]) -> State:
-    """To come."""
-    raise NotImplementedError

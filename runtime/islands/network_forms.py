@@ -26,7 +26,7 @@ from tidelog.runtime.islands.forms import (
     Shares,
     rows_at,
 )
-from tidelog.runtime.islands.operator_forms import operator_form, snapshot_form, sweeping_parts
+from tidelog.runtime.islands.operator_forms import operator_form, reached_form, snapshot_form, sweeping_parts
 from tidelog.runtime.islands.places import Place, Places, by_member, column, places_of
 from tidelog.runtime.network.deploy import build_group, build_open_loop
 from tidelog.runtime.network.graph import Graph
@@ -38,7 +38,7 @@ def network_form(plan: Plan, island: Island) -> Form:
     Raises SnapshotError where a step rests on the stream whose operator has no state of single keys.
     """
     graph = Graph(plan)
-    places = {step.id: found for step in plan.steps if (found := places_of(step, island)) is not None}
+    places = {step.id: found for step in plan.steps if (found := places_of(plan, step, island)) is not None}
     operators: dict[str, Form] = {
         name: operator_form(type(operator), places[name]) if name in places else FIRST
         for name, operator in graph.operators.items()
@@ -85,7 +85,8 @@ def _open_loop(members: Sequence[str], entries: Sequence[tuple[str, int]], place
     """The form of what takes notices for a loop: its rows have the number of a member before them."""
     own = by_member([places[name].own for name in members])
     ports = [places[name].narrowed[port] for name, port in entries]
-    return snapshot_form(Fields({**sweeping_parts(members[0], ports, own), "failed": COUNTED}), own, members[0])
+    reached = reached_form(places[members[0]])
+    return snapshot_form(Fields({**sweeping_parts(members[0], ports, own, reached), "failed": COUNTED}), own, reached)
 
 
 class _Inbox(Form):

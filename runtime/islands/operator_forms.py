@@ -64,18 +64,22 @@ def operator_form(operator: type[Operator], places: Places) -> Form:
             f"step {places.step.id}: it rests on the stream, and the state of its operator, {operator.__name__}, is not one of "
             "single keys: it cannot be divided"
         )
-    return snapshot_form(form(places), places.own, places.step.id)
+    return snapshot_form(form(places), places.own, reached_form(places))
 
 
-def snapshot_form(state: Form, own: Place, step: str = "") -> Form:
-    """The form of what `Operator.snapshot` gives; in shards, all that a `step` knows, it knows up to the same time.
+def reached_form(places: Places) -> Form:
+    """The form of how far a step has come: equally far in all shards, but in a clocked loop as far as it had to.
 
-    Without one it is a part of another, which goes on when it has to: the least of the frontiers is right.
+    There, where it had nothing more to do in a shard, it might as well have come as far as in the others.
     """
-    frontier = Agreed(f"how far step {step} is known") if step else LEAST
+    return GREATEST if places.is_clocked else Agreed(f"how far step {places.step.id} has come")
+
+
+def snapshot_form(state: Form, own: Place, frontier: Form = LEAST) -> Form:
+    """The form of what `Operator.snapshot` gives. Of a part of another operator the least of the frontiers is right."""
     return Fields(
         {
-            "frontiers": frontier if step else Every(LEAST),
+            "frontiers": Every(frontier),
             "frontier": frontier,
             "counters": Every(COUNTED),
             "state": state,
@@ -88,7 +92,7 @@ def snapshot_form(state: Form, own: Place, step: str = "") -> Form:
 def pieces_form(own: Place) -> Form:
     """The form of `Pieces`, and of `DistinctPieces`. What all shards have was told the furthest by one of them."""
     opened = rows_at(own) if own is not None else Best(None, max)
-    return Fields({"open": opened, "reach": LEAST}, {"coverage": Covered(own), "promised": LEAST})
+    return Fields({"open": opened, "reach": LEAST}, {"coverage": Covered(own), "promised": GREATEST})
 
 
 def _passing(own: Place) -> Form:
@@ -152,7 +156,7 @@ def _since(places: Places) -> Form:
     met = rows_at(left) if right is None else Grouped(1, rows_at(right, None))
     standing = Each([_standing(left), _standing(right)])
     lasting = {
-        "known": LEAST,
+        "known": GREATEST,
         "rows": Covered(places.own),
         "since": rows_at(places.own),
         "turns": rows_at(places.own, 1, order=0),
@@ -216,7 +220,7 @@ def _latched(places: Places) -> Form:
 # --- what goes through time -----------------------------------------------------------------------------------------------
 
 
-def sweeping_parts(step: str, ports: Sequence[Place], own: Place) -> dict[str, Form]:
+def sweeping_parts(step: str, ports: Sequence[Place], own: Place, reached: Form) -> dict[str, Form]:
     """The form of `Sweeping.state`: by port what is to come and what holds now; and what follows from it."""
 
     def turn(entry: Any) -> Any:
@@ -229,14 +233,18 @@ def sweeping_parts(step: str, ports: Sequence[Place], own: Place) -> dict[str, F
         "holding": Each([now if place is None else rows_at(place, None) for place in ports]),
         "turns": Entries(turn, _FIRST_TWO, every=False),
         "since": rows_at(own),
-        "known": Agreed(f"how far step {step} has gone through time"),
+        "known": reached,
         "ahead": Covered(own),
     }
 
 
+def _sweeping(places: Places) -> dict[str, Form]:
+    return sweeping_parts(places.step.id, places.narrowed, places.own, reached_form(places))
+
+
 def _meeting(places: Places) -> dict[str, Form]:
     waiting = [FIRST if place is None else Grouped(1, rows_at(place), itemgetter(0)) for place in places.narrowed]
-    return {**sweeping_parts(places.step.id, places.narrowed, places.own), "waiting": Each(waiting)}
+    return {**_sweeping(places), "waiting": Each(waiting)}
 
 
 def _met_through_time(places: Places) -> Form:
@@ -251,7 +259,7 @@ def _negated_through_time(places: Places) -> Form:
 
 
 def _assigned(places: Places) -> Form:
-    return Fields({**sweeping_parts(places.step.id, places.narrowed, places.own), "held": rows_at(places.own, None)})
+    return Fields({**_sweeping(places), "held": rows_at(places.own, None)})
 
 
 # --- groups ---------------------------------------------------------------------------------------------------------------
@@ -270,7 +278,7 @@ def _spells(row: Place) -> Form:
     times = rows_at(row)
     return Fields(
         {
-            "known": LEAST,
+            "known": GREATEST,
             "rows": Covered(row),
             "coming": rows_at(row, 1, order=0),
             "ahead": times,
@@ -301,7 +309,7 @@ def _threshold(places: Places) -> Form:
         "touched": rows_at(key),
     }
     own = {"groups": rows_at(key), "coverage": Covered(key), "failed": COUNTED, "forgetting": Each([COUNTED, GREATEST])}
-    return Fields(own, {"levels": snapshot_form(Fields(levels), key, places.step.id)})
+    return Fields(own, {"levels": snapshot_form(Fields(levels), key, reached_form(places))})
 
 
 def _periods(places: Places) -> Form:

@@ -15,6 +15,7 @@ from tidelog.plans.plan.plan import (
     JoinShape,
     LatchShape,
     PairShape,
+    Plan,
     Step,
 )
 from tidelog.plans.tree.syntax import Constant, Term, Value, Variable
@@ -40,7 +41,7 @@ class Places:
     """Where the key is at a step that rests on the stream: in its rows, and in those of its ports.
 
     `columns` are those of the key by port. `ports` are for rows as they come, `narrowed` for what is stored of them: of a join the columns that it keeps, of a
-    negated atom the variables. None where all shards have the rows alike.
+    negated atom the variables. None where all shards have the rows alike. `is_clocked` tells whether it is in such a loop.
     """
 
     step: Step
@@ -48,16 +49,18 @@ class Places:
     columns: tuple[int | None, ...]
     ports: tuple[Place, ...]
     narrowed: tuple[Place, ...]
+    is_clocked: bool
 
 
-def places_of(step: Step, island: Island) -> Places | None:
+def places_of(plan: Plan, step: Step, island: Island) -> Places | None:
     """Those of a step; None of one that rests on no stream. Raises SnapshotError where the key cannot be found."""
     at = island.columns.get(step.id)
     if at is None:
         return None
+    is_clocked = step.loop is not None and bool(plan.loops[step.loop].order)
     columns = [_column_of(feed, island) for feed in step.inputs]
     ports = tuple(None if found is None else column(found) for found in columns)
-    return Places(step, column(at), tuple(columns), ports, tuple(_narrowed(step, at, columns)))
+    return Places(step, column(at), tuple(columns), ports, tuple(_narrowed(step, at, columns)), is_clocked)
 
 
 def _column_of(feed: Feed, island: Island) -> int | None:

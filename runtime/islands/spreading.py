@@ -23,7 +23,8 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.dividing import State, cut_state, divide, join_states, spread_plan, unite
+from tidelog.runtime.islands.cutting import cut_state, join_states
+from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
 from tidelog.runtime.islands.lines import Line, LocalLine
 from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
@@ -42,11 +43,12 @@ from tidelog.runtime.sessions.statistics import SessionStatistics
 class Layout:
     """How the operators of a run are spread: over which actors, and how many workers they live in (0: in this process).
 
-    An island with a key has a shard in each worker.
+    An island with a key has a shard in each worker, or, in this process, so many `shards`.
     """
 
     actors: Actors = "islands"
     workers: int = 0
+    shards: int = 1
     supervision: Supervision = field(default_factory=Supervision)
 
 
@@ -90,7 +92,7 @@ class SpreadReasoner(Reasoner):
             self._deployed, self.islands = self.plan, self._cut()
         plan, settings, workers = self.plan, self.settings, self.layout.workers
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
-        works = [_work(plan, island, settings, kept, workers) for island in self.islands]
+        works = [_work(plan, island, settings, kept, workers or self.layout.shards) for island in self.islands]
         self._selector = selectors.DefaultSelector()
         nursery = Nursery(works, self._selector) if workers else None
         hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
@@ -102,7 +104,7 @@ class SpreadReasoner(Reasoner):
             elif workers:
                 where = [busy.index(min(busy))]
             else:
-                where = [0]
+                where = [0] * (1 if island.key is None else self.layout.shards)
             for host in where if workers else ():
                 busy[host] += len(island.steps)
             starts = [partial(hosts[host].open, number) if hosts else partial(_local, works[number]) for host in where]

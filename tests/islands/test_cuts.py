@@ -160,11 +160,20 @@ def test_how_a_key_goes_through_a_rule(rule: str, key: object) -> None:
     assert len(islands) == 1 or key is None
 
 
+def test_a_group_is_held_where_its_columns_are() -> None:
+    """What is held by one column, and joined by another, is held in an island before."""
+    rule = "a(X, Y) :- latest p(X, Y) by Y in [5], latest q(X, Z) by X in [5]."
+    _, (first, second) = cut(f"input p(x, y). input q(x, y). output a. {rule}")
+    assert (first.key, second.key, second.imports) == ({"p": 1}, {"q": 0}, first.exports)
+    assert [(first.columns[name], second.columns[name]) for name in first.exports] == [(1, 0)]
+
+
 def test_machines_are_keyed_by_all_but_their_value() -> None:
     text = "input open(v). input shut(v). valve(V) := on :- open(V), not valve(V, on). valve(V) := none :- shut(V)."
     _, (island,) = cut(text)
     assert island.key == {"open": 0, "shut": 0}
     assert island.columns["valve"] == 0
+    assert keys("input set(v). last := V :- set(V).")[-1] == ("last", "last := V :- set(V).")
 
 
 def test_recursion_has_a_key() -> None:
