@@ -94,6 +94,38 @@ def test_workers_are_refused_without_posix(
     assert "`workers` above 1: this needs Linux or macOS" in checked(here, "workers = 2", capfd)[2]
 
 
+# --- what is stored ---------------------------------------------------------------------------------------------------------
+
+
+def stored(folder: Path, capfd: pytest.CaptureFixture[str], *options: str) -> dict[str, list[int]]:
+    """For each step, or each island, the rows that `tidelog state` tells of it, of several shards one by one."""
+    assert main(["state", str(folder / "state"), *options]) == 0
+    found: dict[str, list[int]] = {}
+    for line in capfd.readouterr().out.splitlines():
+        name, _, told = line.strip().partition(": ")
+        if line.startswith("  ") and " bytes" in line and name.startswith("island ") == bool(options):
+            found.setdefault(name.split(",")[0], []).append(int(told.split(" row")[0]))
+    return found
+
+
+def test_a_state_is_shown_as_a_run_would_be_spread(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever has stored it: all rows are in some part, and those of an island with a key are divided."""
+    assert run(capfd, "--state", "state", "--at-end", "stop", "--workers", "2")[0] == 0
+    steps = stored(here, capfd)
+    whole = sum(rows for (rows,) in steps.values())
+    assert whole > 50
+    by_rule = stored(here, capfd, "--actors", "rule")
+    assert {name.removeprefix("island "): rows for name, rows in by_rule.items()} == steps
+    islands = stored(here, capfd, "--actors", "islands")
+    assert list(islands) == ["island too_warm", "island busy"]
+    shards = stored(here, capfd, "--workers", "3")
+    assert [len(rows) for rows in shards.values()] == [3, 1]
+    assert {name: [sum(rows)] for name, rows in shards.items()} == islands
+    assert all(shards["island too_warm"])
+    assert sum(rows for (rows,) in islands.values()) == whole
+    assert stored(here, capfd, "--actors", "one") == {}
+
+
 # --- the gateway's file --------------------------------------------------------------------------------------------------
 
 ENDS = '[[source]]\nname = "floor"\ntype = "spec"\nspec = "-"\n[[sink]]\nname = "screen"\ntype = "spec"\nspec = "-"\n'
