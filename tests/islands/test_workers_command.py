@@ -94,7 +94,7 @@ def test_workers_are_refused_without_posix(
     assert "`workers` above 1: this needs Linux or macOS" in checked(here, "workers = 2", capfd)[2]
 
 
-# --- what is stored ---------------------------------------------------------------------------------------------------------
+# --- what is stored -------------------------------------------------------------------------------------------------------
 
 
 def stored(folder: Path, capfd: pytest.CaptureFixture[str], *options: str) -> dict[str, list[int]]:
