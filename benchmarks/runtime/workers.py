@@ -69,7 +69,7 @@ def _throughput() -> list[Figure]:
     plan = tidelog.compile(PROGRAM, name="rooms")
     figures: list[Figure] = []
     for name, options in WAYS.items():
-        turns = [(throughput(plan, **options), throughput(plan)) for _ in range(TIMES)]
+        turns = [(throughput(plan, BATCHES, WARM_UP, **options), throughput(plan, BATCHES, WARM_UP)) for _ in range(TIMES)]
         ratio = min(spread.seconds for spread, _ in turns) / min(one.seconds for _, one in turns)
         if len({told for turn in turns for told in (turn[0].told, turn[1].told)}) != 1:
             raise ValueError(f"{name}: not the same is told")
@@ -125,9 +125,9 @@ class Course:
         self.ended = time.perf_counter()
 
 
-def throughput(plan: Plan, batches: int = BATCHES, warm_up: int = WARM_UP, **options: Any) -> Course:
-    """Run a plan over the batches."""
-    course = Course(_batches(plan, batches), min(warm_up, batches - 1), lambda: _is_idle(engine))
+def throughput(plan: Plan, batches: int, warm_up: int, **options: Any) -> Course:
+    """Run a plan over so many batches, of which the first ones are not measured."""
+    course = Course(_batches(plan, batches), warm_up, lambda: _is_idle(engine))
     engine = tidelog.Engine(plan, [course], [course], emit="changes", **options)
     course.processes = lambda: sorted({actor.process for actor in engine.actors()})
     anyio.run(engine.run, backend="trio")
