@@ -20,7 +20,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError, TidelogError
 from tidelog.runtime.islands.lines import BrokenError, Line
 from tidelog.runtime.islands.messages import Failed, Hear, Load, Outcome, Portion, Reply, Save, Saved, Told, pack
-from tidelog.runtime.islands.poison import Entry, Search, UnfitError, portion_of
+from tidelog.runtime.islands.poison import Entry, Search, UnfitError, is_of_memory, portion_of
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.actors import ActorStatistics
 
@@ -236,17 +236,17 @@ class Actor:
         is_first = not self._awaited or self._awaited[0][0] == number
         entry = next((found for found in self._log if found.number == number and is_first), None)
         portion = None if entry is None else portion_of(entry.message)
-        if self._supervision.strategy == "end" or isinstance(error, StateError):
-            self._give_up(str(error), error)
+        if self._supervision.strategy == "end" or isinstance(error, StateError) or is_of_memory(error):
+            self._give_up(_told(error), error)
             return
         if entry is None or portion is None or not portion.facts or portion.arrivals:
-            self._give_up(str(error), error)
+            self._give_up(_told(error), error)
             return
         search = Search(self, [found for found in self._log if found.number < number])
         try:
             outcome, pieces = search.take(portion)
         except UnfitError as unfit:
-            self._give_up(str(unfit.error or error), error)
+            self._give_up(_told(unfit.error or error), error)
             return
         for predicate, fact, reason in search.poisons:
             self._found += 1
@@ -327,6 +327,11 @@ class Actor:
 
 
 _NOTHING = Outcome()
+
+
+def _told(error: TidelogError) -> str:
+    """What is said of an error: of one that is no step's, the reason alone."""
+    return error.reason if isinstance(error, OperatorError) and not error.step else str(error)
 
 
 def _overlook(actor: Actor, predicate: str, fact: Fact, reason: str) -> None:
