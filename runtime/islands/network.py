@@ -47,6 +47,7 @@ class _Passage:
     points: Sequence[int] = ()
     arrivals: Sequence[Fact] = ()
     comes_up: bool = False
+    is_for_all: bool = False
     facts: dict[int, dict[str, Sequence[Fact]]] = field(default_factory=dict)
     """For each actor what it gets."""
     remote: dict[int, list[Step]] = field(default_factory=dict)
@@ -95,10 +96,10 @@ class IslandNetwork:
         self.has_begun = True
         return self._send(_Passage(0, self._frontier, Begin()))
 
-    def deliver(self, delivery: Delivery) -> int:
-        """Send a delivery on its way; returns its number."""
+    def deliver(self, delivery: Delivery, *, is_last: bool = False) -> int:
+        """Send a delivery on its way, to all actors if it is one of the last; returns its number."""
         self._frontier = max(self._frontier, delivery.frontier)
-        passage = _Passage(0, self._frontier, None, delivery.start, delivery.points, delivery.arrivals)
+        passage = _Passage(0, self._frontier, None, delivery.start, delivery.points, delivery.arrivals, is_for_all=is_last)
         for predicate, facts in delivery.facts.items():
             for number, place in self._readers.get(predicate, ()):
                 for index, some in self._divided(number, place, facts):
@@ -220,6 +221,7 @@ class IslandNetwork:
                 or remote
                 or passage.start is not None
                 or passage.comes_up
+                or passage.is_for_all
                 or (passage.arrivals and self._islands[island].key is None)
                 or (passage.points and self._follows_arrivals)
                 or actor.is_awaited

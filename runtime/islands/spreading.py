@@ -166,7 +166,7 @@ class SpreadReasoner(Reasoner):
     def _end(self, source: str) -> list[Delivery]:
         deliveries = self._intake.finish(source)
         for delivery in deliveries:
-            self._deliver(delivery)
+            self._deliver(delivery, is_last=self.is_finished)
         if self.is_finished:
             self._islands.finish()
         return deliveries
@@ -180,13 +180,13 @@ class SpreadReasoner(Reasoner):
         if not self._islands.has_begun:
             self._islands.begin()
 
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, delivery: Delivery, *, is_last: bool = False) -> None:
         self._begin()
         if self._memory is not None:
             self._memory.take(delivery)
         if delivery.start is not None or delivery.frontier >= POS:
             self._outlet.begin(delivery.start)
-        self._islands.deliver(delivery)
+        self._islands.deliver(delivery, is_last=is_last)
         for inquiry in self._inquiries:
             self._hypothetical += inquiry.take(delivery)
         if self._outlet.held is not None:

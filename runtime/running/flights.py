@@ -74,7 +74,7 @@ class Flights:
             self._land_some()  # all actors have answered
 
     def wait_a_moment(self) -> None:
-        """A lone event's answers come within microseconds, mostly: to wait for them here costs less than to be woken later."""
+        """A lone event's answers come within microseconds, mostly: to wait for them costs less than to be woken later."""
         if len(self._flights) == 1 and not self._session.is_local:
             self._session.wait(_MOMENT)
             self._land_some()
