@@ -89,8 +89,20 @@ def test_the_head_is_not_green_while_an_end_is_away(browser: Browser, running: P
 
 
 ACTOR = {
-    **{"name": "warm", "island": 0, "shard": 0, "process": 4711, "facts": 1234, "inbox": 3, "rows": 56, "seconds": 1.5},
-    **{"restarts": 2, "poisons": 0, "frontier": NOW, "lag": 0.0, "waits_for": "facts", "aside": ""},
+    "name": "warm",
+    "island": 0,
+    "shard": 0,
+    "process": 4711,
+    "facts": 1234,
+    "inbox": 3,
+    "rows": 56,
+    "seconds": 1.5,
+    "restarts": 2,
+    "poisons": 0,
+    "frontier": NOW,
+    "lag": 0.0,
+    "waits_for": "facts",
+    "aside": "",
 }
 
 
