@@ -71,6 +71,7 @@ def test_help_lists_every_target() -> None:
 def test_public_names_are_pinned() -> None:
     """The front door exports these names, and no others."""
     assert sorted(tidelog.__all__) == [
+        "ActorStatistics",
         "Answer",
         "Backlog",
         "BatchPlan",

@@ -18,6 +18,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from tidelog.connectors.http.actor_metrics import ActorFamilies
 from tidelog.connectors.http.watching.measures import Durations
 from tidelog.connectors.http.watching.sources import source_name
 from tidelog.connectors.http.watching.state import View, moment_of
@@ -86,6 +87,7 @@ class _Watches(Collector):
         for watch in self._metrics.watches.values():
             families.read(watch)
         yield from families
+        yield from families.actors
         yield self._requests()
         yield GaugeMetricFamily(
             "tidelog_http_listeners", "Who is sent answers as they become known", value=self._metrics.listeners
@@ -163,8 +165,10 @@ class _Families:
         )
         self.commits = HistogramMetricFamily("tidelog_commit_seconds", "How long a commit took", labels=own)
 
+        self.actors = ActorFamilies()
+
     def __iter__(self) -> Iterator[Metric]:
-        return iter(vars(self).values())
+        return (family for family in vars(self).values() if isinstance(family, Metric))
 
     def read(self, watch: Watch) -> None:
         """Add what a watch knows."""
@@ -246,6 +250,7 @@ class _Families:
             self.received.add_metric([name, step], done.received)
             self.sent.add_metric([name, step], done.sent)
         view = View(watch)
+        self.actors.read(name, view.actors, view)
         held = Counter(record[0] for record in watch.engine.holding(view.present)) if watch.engine is not None else Counter()
         for output in watch.plan.told:
             self.holding.add_metric([name, output], held[output])

@@ -13,6 +13,7 @@ from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.intake.source_state import SourceStatistics
 from tidelog.runtime.network.graph import Hear
+from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.durability import Owing
 from tidelog.runtime.ports.interfaces import SinkStatistics
 from tidelog.runtime.sessions.reasoner import Reasoner
@@ -45,6 +46,14 @@ class Asked:
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
         return self._session.statistics()
+
+    def actors(self) -> list[ActorStatistics]:
+        """What became of each actor so far; none where all operators are in one."""
+        return self._session.actors()
+
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons; nobody has to be asked for them."""
+        return self._session.set_aside()
 
     def source_statistics(self) -> dict[str, SourceStatistics]:
         """How far each source has come, by its name."""

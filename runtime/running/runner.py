@@ -244,6 +244,7 @@ class Runner(Asked):
                     beside.start_soon(self._way.keep_going)
                     if self._flights is not None:
                         beside.start_soon(self._flights.keep_landing, self._pass_on)
+                        beside.start_soon(self._flights.keep_passing, self._pass_on)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
                             await self._take_all(await inbox.receive_all())

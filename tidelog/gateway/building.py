@@ -29,6 +29,7 @@ from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.actors.clock import read_max_ahead
+from tidelog.runtime.ports.actors import read_actors
 from tidelog.runtime.ports.durability import SinkLimits
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
@@ -101,6 +102,7 @@ def compile_program(program: ProgramSettings, settings: GatewaySettings, folder:
                 raise SpecError(f"`{name}`: {error}") from None
     if plan.alarms and program.emit != "changes":
         raise SpecError(f"`emit`: a program with alarms tells begins and ends: `changes`, not `{program.emit}`")
+    read_actors(program.actors, program.workers)
     if program.clock is not None and plan.timeline.unit is None:
         raise SpecError("`clock` needs a program with a unit, such as `timeline integer, unit 1 s`")
     return plan

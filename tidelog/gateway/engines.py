@@ -29,6 +29,7 @@ from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.ports.actors import read_actors
 from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
 from tidelog.runtime.running.runner import GRACE, Runner
 from tidelog.runtime.running.settings import RunSettings
@@ -111,6 +112,8 @@ class Running:
             reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
             held=self._watch is not None,
+            workers=program.workers,
+            actors=read_actors(program.actors, program.workers),
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
 

@@ -98,6 +98,10 @@ class Watch:
         self.engine, self.is_durable, self.goes_by_clock = engine, is_durable, goes_by_clock
         self.desk.engine = engine
 
+    def set_aside(self) -> Sequence[tuple[str, str]]:
+        """The actors of the engine that were set aside, with the reasons."""
+        return [] if self.engine is None else self.engine.set_aside()
+
     # --- what the engine tells ------------------------------------------------------------------------------------------
 
     def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.durability import Owing
 from tidelog.runtime.ports.interfaces import SinkStatistics
 
@@ -84,6 +85,10 @@ class Watched(Protocol):
     """What runs, and tells what it has done."""
 
     def statistics(self) -> RunCounts: ...
+
+    def actors(self) -> Sequence[ActorStatistics]: ...
+
+    def set_aside(self) -> Sequence[tuple[str, str]]: ...
 
     def holding(self, present: int) -> list[Record]: ...
 

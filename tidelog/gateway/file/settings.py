@@ -49,6 +49,8 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
 
 
 class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -104,6 +106,8 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
