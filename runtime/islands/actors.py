@@ -49,7 +49,9 @@ class Actor:
         self.look = NEG
         self.poisoned: Poisoned = _overlook
         self.set_aside: Callable[[Actor], None] = _nothing
-        """Told when the actor is set aside."""
+        """Sets aside who reads what the actor sends, when it is set aside."""
+        self.aside_told: Callable[[Actor], None] = _nothing
+        """Told of it then."""
         self.aside = ""
         """Why it was."""
         self._start, self._supervision = start, supervision
@@ -320,6 +322,7 @@ class Actor:
         self._log.clear()
         self._awaited.clear()
         self._state = None
+        self.aside_told(self)
         self.set_aside(self)
         for entry in unanswered:
             self._answered = entry.number

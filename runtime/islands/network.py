@@ -215,7 +215,7 @@ class IslandNetwork:
     def _tell(self, passage: _Passage, island: int) -> None:
         first = self._first[island]
         for index, actor in enumerate(self.shards[island], first):
-            facts, remote = passage.facts.pop(index, {}), passage.remote.pop(index, [])
+            facts, remote = passage.facts.pop(index, {}), _in_order(passage.remote.pop(index, []))
             is_due = (
                 facts
                 or remote
@@ -344,6 +344,28 @@ class IslandNetwork:
         """No actor is told anything more."""
         for actor in self.actors:
             actor.close()
+
+
+def _in_order(sent: list[Step]) -> list[Step]:
+    """What several shards have sent of one step as one message, by the begins of its facts, as one network would."""
+    if len({item.step for item in sent}) == len(sent):
+        return sent
+    by_step: dict[str, list[Step]] = {}
+    for item in sent:
+        by_step.setdefault(item.step, []).append(item)
+    return [_together(name, parts) if len(parts) > 1 else parts[0] for name, parts in by_step.items()]
+
+
+def _together(step: str, parts: Sequence[Step]) -> Step:
+    facts = sorted((fact for part in parts for fact in part.facts), key=_begin)
+    if all(part.begun is None for part in parts):
+        return Step(step, facts)
+    begun = [found for part in parts for found in part.begun or ()]
+    return Step(step, facts, begun, [fact for part in parts for fact in part.ended])
+
+
+def _begin(fact: Fact) -> int:
+    return fact[1]
 
 
 def _index(outcome: tuple[int, Outcome]) -> int:

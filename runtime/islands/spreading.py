@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import selectors
 from collections.abc import Callable
 from contextlib import suppress
@@ -37,6 +38,8 @@ from tidelog.runtime.ports.interfaces import Rejected, Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
+
+logger = logging.getLogger("tidelog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,12 @@ class SpreadReasoner(Reasoner):
     def _actor(self, island: Island, shard: int, start: Callable[[], tuple[Line, int]]) -> Actor:
         actor = Actor(island.name, island.number, shard, start, self.layout.supervision)
         actor.poisoned = self._leave_out
+        actor.aside_told = self._tell_aside
         return actor
+
+    def _tell_aside(self, actor: Actor) -> None:
+        shard = f", shard {actor.shard}" if len(self._islands.shards[actor.island]) > 1 else ""
+        logger.error("`%s`%s was set aside, and tells nothing more: %s", actor.name, shard, actor.aside)
 
     def _leave_out(self, actor: Actor, predicate: str, fact: Fact, reason: str) -> None:
         record = (predicate, *fact)

@@ -29,6 +29,7 @@ from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.actors import read_actors
 from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
 from tidelog.runtime.running.runner import GRACE, Runner
@@ -114,8 +115,14 @@ class Running:
             held=self._watch is not None,
             workers=program.workers,
             actors=read_actors(program.actors, program.workers),
+            supervision=self._supervision(),
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
+
+    def _supervision(self) -> Supervision:
+        """What becomes of actors that fail."""
+        told = self._settings.supervision
+        return Supervision(told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes)
 
     def _sink_limits(self) -> dict[str, SinkLimits]:
         """What sinks are spared, by the names that the engine knows."""
@@ -184,6 +191,11 @@ class Running:
     def has_ended(self) -> bool:
         """Whether it has ended."""
         return self._ended.is_set()
+
+    @property
+    def has_set_aside(self) -> bool:
+        """Whether an actor was set aside."""
+        return bool(self.engine.set_aside())
 
     def show(self, show: Callable[[Any], None]) -> None:
         """Show what has been done."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from tidelog.commands.outcome import DONE
+from tidelog.commands.outcome import BAD, DONE
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.streams.statistics import show_statistics
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
@@ -82,7 +82,9 @@ class Gateway:
                 await self._wait_ended()
                 self._tasks.cancel_scope.cancel()
         logger.info("stopped")
-        return DONE if self._stopping.number is None else 128 + self._stopping.number
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return BAD if any(running.has_set_aside for running in self._running.values()) else DONE
 
     def _dead_letters(self) -> DeadLetterWriter:
         path = self._settings.dead_letters

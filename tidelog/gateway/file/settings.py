@@ -67,6 +67,18 @@ class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True
     """Seconds."""
 
 
+class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What becomes of actors that fail, where a program's rules are more than one."""
+
+    strategy: Literal["aside", "end"] = "aside"
+    restarts: NotNegativeCount = 5
+    within: Positive = 60.0
+    """Seconds."""
+    poisons: NotNegativeCount = 100
+    worker_bytes: Count | None = None
+    """How much memory a worker may take for what it holds."""
+
+
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How much is held at most."""
 
@@ -126,4 +138,5 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     background: tuple[BackgroundSettings, ...] = ()
     http: HttpFileSettings | None = None
     limits: LimitSettings = LimitSettings()
+    supervision: SupervisionSettings = SupervisionSettings()
     log: LogSettings = LogSettings()
