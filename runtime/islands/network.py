@@ -160,7 +160,7 @@ class IslandNetwork:
     def pump(self) -> None:
         """Take the answers that have come."""
         for actor in self.actors:
-            if actor.is_awaited:
+            if actor.has_news:
                 actor.pump()
         self._advance()
 
@@ -170,7 +170,7 @@ class IslandNetwork:
             awaited = next(actor for actor in self.actors if actor.is_awaited)
             awaited.pump(None)
             for actor in self.actors:
-                if actor.is_awaited:
+                if actor.has_news:
                     actor.pump()
             self._advance()
 
@@ -190,22 +190,27 @@ class IslandNetwork:
             return
         self._is_advancing = True
         try:
-            self._move_on()
+            while self._move_on():  # an actor that is set aside meanwhile lets earlier deliveries get on
+                pass
         finally:
             self._is_advancing = False
         while self._open and self._is_through(self._open[0]):
             self.landed.append(self._land(self._open.popleft()))
 
-    def _move_on(self) -> None:
+    def _move_on(self) -> bool:
+        """Returns whether any delivery has got on."""
         ahead = len(self._levels)
+        has_moved = False
         for passage in self._open:
             while not passage.waits and passage.level + 1 < ahead:
                 passage.level += 1
+                has_moved = True
                 for island in self._levels[passage.level]:
                     self._tell(passage, island)
             ahead = passage.level + 1
             if not ahead:
                 break
+        return has_moved
 
     def _is_through(self, passage: _Passage) -> bool:
         return not passage.waits and passage.level + 1 >= len(self._levels)

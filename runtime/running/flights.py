@@ -55,11 +55,15 @@ class Flights:
 
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
-        session.landing = self._land
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
         self._room: anyio.Event | None = None
+
+    def begin(self) -> None:
+        """From now on what arrives is noted: what was told before, such as in a replay, is not."""
+        self._session.landing = self._land
+        self._session.left_out.clear()
 
     def depart(self, event: Event | None, position: dict[str, Any] | None) -> None:
         """The session was told an event just now."""
@@ -110,9 +114,6 @@ class Flights:
             await anyio.wait_readable(self._session.fileno())
             self._land_some()
             await pass_on()
-            if self._room is not None and not self.is_full:
-                self._room.set()
-                self._room = None
 
     def _land_some(self) -> None:
         with self._failing():
@@ -130,6 +131,9 @@ class Flights:
         while self._flights and self._flights[0].number <= landed.number:
             flight = self._flights.popleft()
             self._arrive(flight.event, flight.position, flight.frontier, flight.asked)
+        if self._room is not None and not self.is_full:
+            self._room.set()
+            self._room = None
 
     def _arrive(
         self, event: Event | None, position: dict[str, Any] | None, frontier: int, asked: Sequence[AnyAnswer]
