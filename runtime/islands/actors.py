@@ -20,7 +20,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError, TidelogError
 from tidelog.runtime.islands.lines import BrokenError, Line
 from tidelog.runtime.islands.messages import Failed, Load, Outcome, Portion, Reply, Save, Saved, Told, pack
-from tidelog.runtime.islands.poison import Entry, Search, UnfitError, portion_of
+from tidelog.runtime.islands.poison import Entry, Search, UnfitError, is_of_memory, portion_of
 from tidelog.runtime.islands.supervision import ActorStatistics, Supervision
 
 MOST_TOLD = 20_000
@@ -221,8 +221,9 @@ class Actor:
     def _look_for_poison(self, error: TidelogError) -> None:
         """What it was told first of what it has not answered, it cannot take: leave out the facts by which it fails."""
         suspected = self._suspected()
-        if self._supervision.strategy == "end" or isinstance(error, StateError) or suspected is None:
-            self._give_up(str(error), error)
+        is_of_room = isinstance(error, StateError) or is_of_memory(error)
+        if self._supervision.strategy == "end" or is_of_room or suspected is None:
+            self._give_up(_told(error), error)
             return
         entry, portion = suspected
         number = entry.number
@@ -230,7 +231,7 @@ class Actor:
         try:
             outcome, pieces = search.take(portion)
         except UnfitError as unfit:
-            self._give_up(str(unfit.error or error), error)
+            self._give_up(_told(unfit.error or error), error)
             return
         if search.poisons:  # they, which it is not told again, have ended its process
             self._ends.clear()
@@ -322,6 +323,11 @@ class Actor:
 
 
 _NOTHING = Outcome()
+
+
+def _told(error: TidelogError) -> str:
+    """What is said of an error: of one that is no step's, the reason alone."""
+    return error.reason if isinstance(error, OperatorError) and not error.step else str(error)
 
 
 def _overlook(actor: Actor, predicate: str, fact: Fact, reason: str) -> None:

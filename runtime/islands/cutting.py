@@ -51,8 +51,8 @@ def cut_state(plan: Plan, island: Island, state: State) -> State:
 def join_states(plan: Plan, islands: Sequence[Island], states: Sequence[State]) -> State:
     """The state of a plan, of what its islands have, all of them and each as a whole; the opposite of `cut_state`.
 
-    All have been told the same frontiers and starts, and what an island imports was handed on to it as far as the others have
-    come: nothing is on its way. Raises SnapshotError where they have not come equally far, or some step is in none of them.
+    All have been told the same frontiers and starts, and what an island imports has come to it: nothing is on its way.
+    Raises SnapshotError where they have not come equally far, or some step is in none of them.
     """
     parts = [island_plan(plan, island) for island in islands]
     networks = [state["network"] for state in states]
@@ -101,7 +101,7 @@ def _joined_graph(plan: Plan, parts: Sequence[Plan], graphs: Sequence[Any], wate
 
 
 def _joined_prospects(plan: Plan, states: Sequence[Any], watermark: int) -> dict[str, Any]:
-    """Those of which no island knows have seen their predicates so far; a sleeper of several predicates may be in several."""
+    """One of which no island knows has seen its predicates so far; one of several predicates may be in several islands."""
     prospects = plan.prospects
     asked = {blocker.sleeper for blocker in prospects.rows.values()}
     sleeps, rows = {}, {}
@@ -168,9 +168,10 @@ def _joined_emission(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[st
 
 def _joined_points(plan: Plan, states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Each island tells of a point when it knows all that holds there of its outputs; all together, when all do."""
+    slowest = min(states, key=lambda state: state["seen"])
     return {
-        "points": sorted({point for state in states for point in state["points"]}),
-        "seen": min(state["seen"] for state in states),
+        "points": slowest["points"],
+        "seen": slowest["seen"],
         "watermark": _agreed("the watermark", [state["watermark"] for state in states]),
         "records": [record for state in states for record in state["records"]],
     }

@@ -30,22 +30,22 @@ _EVER = 1 << 70
 def divide(plan: Plan, island: Island, state: State, owner: Callable[[Value], int], shards: int) -> list[State]:
     """The states of so many shards, which together have what an island has.
 
-    `plan` is that of the island, and `owner` tells which shard has a key. Each shard gets the rows of its keys, and what rests
-    on no stream; what was counted is with the first. Each goes on with the facts of its keys, and by the same frontiers,
-    starts and time points as all others (`Delivery`), by the plan that `spread_plan` gives.
+    `plan` is that of the island, and `owner` tells which shard has a key. Each shard gets the rows of its keys, and what
+    rests on no stream; what was counted is with the first. Each goes on with the facts of its keys, and by the same
+    frontiers, starts and time points as all others (`Delivery`), by the plan that `spread_plan` gives.
 
     Raises SnapshotError where the plan cannot be divided by this key.
     """
     state = unshared_state(plan, state)
-    return _form(plan, island, state).divide(state, Shares(owner, shards))  # type: ignore[return-value]
+    return _form(plan, island, state).divide(state, Shares(owner, shards))
 
 
 def unite(plan: Plan, island: Island, states: Sequence[State], owner: Callable[[Value], int]) -> State:
     """The state of an island, of what its shards have; the opposite of `divide`.
 
-    `owner` tells the shard, by its place in `states`, that has a key. All shards have been told the same frontiers, starts and
-    time points; and behind the last of them, before its state was taken, each was let `catch_up`, and what that told was
-    taken from the outlet.
+    `owner` tells the shard, by its place in `states`, that has a key. All shards have been told the same frontiers, starts
+    and time points; and behind the last of them, before its state was taken, each was let `catch_up`, and what that
+    told was taken from the outlet.
 
     Raises SnapshotError where the states do not know all up to the same times. That may be so though all was done, where
     what all shards get alike ends at the watermark: what a fact that ends there has met differs by when others came. A
@@ -59,8 +59,9 @@ def unite(plan: Plan, island: Island, states: Sequence[State], owner: Callable[[
 def spread_plan(plan: Plan, island: Island) -> Plan:
     """The plan by which shards of an island run: what they know, they know by their frontiers alone, and so all alike.
 
-    No step is far-sighted, for what one knows to be absent, another may have; and nothing that all get alike waits at a gate,
-    or is dropped there, since it is of no use to one of them. Their states fit the plan of the island, and the other way.
+    No step is far-sighted, for what one knows to be absent, another may have; and nothing that all get alike waits at a
+    gate, or is dropped there, since it is of no use to one of them. Their states fit the plan of the island, and the
+    other way.
     """
     places = {step.id: places_of(plan, step, island) for step in plan.steps}
     prospects = plan.prospects

@@ -71,8 +71,8 @@ class Agreed(Form):
         for number, state in enumerate(states):
             if state != states[0]:
                 raise SnapshotError(
-                    f"the states of the shards do not belong together: {self.what} is {states[0]} in shard 0, and {state} in "
-                    f"shard {number}; bring all shards to the same watermark, and let all of them catch up, before their "
+                    f"the states of the shards do not belong together: {self.what} is {states[0]} in shard 0, and {state} "
+                    f"in shard {number}; bring all shards to the same watermark, and let all of them catch up, before their "
                     "states are taken"
                 )
         return states[0]

@@ -23,11 +23,12 @@ from tidelog.runtime.islands.forms import (
     Form,
     Grouped,
     Perhaps,
+    Place,
     Shares,
     rows_at,
 )
 from tidelog.runtime.islands.operator_forms import operator_form, reached_form, snapshot_form, sweeping_parts
-from tidelog.runtime.islands.places import Place, Places, by_member, column, places_of
+from tidelog.runtime.islands.places import Places, by_member, column, places_of
 from tidelog.runtime.network.deploy import build_group, build_open_loop
 from tidelog.runtime.network.graph import Graph
 
@@ -173,9 +174,9 @@ class _Gates(Form):
 class SleepForm(Form):
     """Whether a sleeper sleeps (`Sleep.snapshot`): all together do where each of them does, as long as that is of use.
 
-    A run of its predicate is one of a row, which belongs to one shard. So where no shard has had a whole run, there was none;
-    it was absent at the times at which it was absent in all. One that is awake falls asleep by itself, when it is known that
-    its predicate is not there.
+    A run of its predicate is one of a row, which belongs to one shard. So where no shard has had a whole run, there was
+    none; it was absent at the times at which it was absent in all. One that is awake falls asleep by itself, when it is
+    known that its predicate is not there.
     """
 
     __slots__ = ("_shortest",)

@@ -44,10 +44,14 @@ class PackedWork(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Nursery:
-    """Makes workers, in the engine's process, each of which can run any of these works. A selector watches them all."""
+    """Makes workers, in the engine's process, each of which can run any of these works.
 
-    def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector) -> None:
+    A selector watches them all. Each may take so many bytes of memory.
+    """
+
+    def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, memory: int | None = None) -> None:
         self._selector = selector
+        self._memory = memory
         self._packed = msgspec.msgpack.encode(
             [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
         )
@@ -80,7 +84,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with theirs:
             environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-            arguments = [sys.executable, "-m", _MODULE, str(theirs.fileno())]
+            arguments = [sys.executable, "-m", _MODULE, str(theirs.fileno()), str(self._memory or 0)]
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 arguments, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL
             )
@@ -130,7 +134,7 @@ class Worker:
             self._link = None
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, memory: int) -> None:
     """What the nursery does: make a worker for each socket that it gets, until the engine is gone."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -148,6 +152,11 @@ def main(descriptor: int) -> None:
         child = os.fork()
         if child == 0:
             link.close()
+            if memory:
+                import resource  # noqa: PLC0415 - where a process can be forked, there is one
+
+                limit = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+                resource.setrlimit(limit, (memory, memory))
             with suppress(OSError):
                 serve(socket.socket(fileno=sent[0]), works, parts)
             os._exit(0)
@@ -166,4 +175,4 @@ def _read(link: socket.socket, size: int) -> bytes:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

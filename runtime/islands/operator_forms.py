@@ -49,9 +49,10 @@ from tidelog.runtime.islands.forms import (
     Grouped,
     Perhaps,
     Pieced,
+    Place,
     rows_at,
 )
-from tidelog.runtime.islands.places import Place, Places, column
+from tidelog.runtime.islands.places import Places, column
 
 _FIRST_TWO: Final = itemgetter(0, 1)
 
@@ -61,8 +62,8 @@ def operator_form(operator: type[Operator], places: Places) -> Form:
     form = FORMS.get(operator)
     if form is None:
         raise SnapshotError(
-            f"step {places.step.id}: it rests on the stream, and the state of its operator, {operator.__name__}, is not one of "
-            "single keys: it cannot be divided"
+            f"step {places.step.id}: it rests on the stream, and the state of its operator, {operator.__name__}, is not "
+            "one of single keys: it cannot be divided"
         )
     return snapshot_form(form(places), places.own, reached_form(places))
 
@@ -269,7 +270,7 @@ def _group_of(places: Places) -> tuple[Place, Place]:
     """The key in the rows of a port that are grouped, and in the keys of the groups."""
     shape: Any = places.step.shape
     at = places.columns[0]
-    if at not in shape.by:
+    if at is None or at not in shape.by:
         raise SnapshotError(f"step {places.step.id}: it does not group by the column with the key, {at}")
     return column(at), column(shape.by.index(at))
 

@@ -20,10 +20,11 @@ from tidelog.runtime.islands.forms import (
     Form,
     Named,
     Perhaps,
+    Place,
     rows_at,
 )
 from tidelog.runtime.islands.operator_forms import pieces_form
-from tidelog.runtime.islands.places import Place, column
+from tidelog.runtime.islands.places import column
 from tidelog.runtime.ports.interfaces import EmitMode
 
 PlaceOf = Callable[[str], Place]

@@ -40,8 +40,9 @@ def _always(value: Value) -> Place:
 class Places:
     """Where the key is at a step that rests on the stream: in its rows, and in those of its ports.
 
-    `columns` are those of the key by port. `ports` are for rows as they come, `narrowed` for what is stored of them: of a join the columns that it keeps, of a
-    negated atom the variables. None where all shards have the rows alike. `is_clocked` tells whether it is in such a loop.
+    `columns` are those of the key by port. `ports` are for rows as they come, `narrowed` for what is stored of them: of a
+    join the columns that it keeps, of a negated atom the variables. None where all shards have the rows alike. `is_clocked`
+    tells whether it is in such a loop.
     """
 
     step: Step

@@ -9,7 +9,7 @@ import msgspec
 
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG
-from tidelog.plans.diagnostics.errors import TidelogError
+from tidelog.plans.diagnostics.errors import OperatorError, TidelogError
 from tidelog.runtime.islands.messages import Failed, Outcome, Portion, Reply, Save, Saved, Told, unpack_told
 
 
@@ -109,6 +109,11 @@ class Search:
         if replies and isinstance(replies[-1], Failed):
             raise UnfitError(replies[-1].as_error())
         return reply if isinstance(reply, Failed) else Failed("", ())
+
+
+def is_of_memory(error: TidelogError) -> bool:
+    """Whether an actor failed since there was no memory: no fact is to blame."""
+    return isinstance(error, OperatorError) and error.reason.startswith("MemoryError")
 
 
 def _by_predicate(facts: Sequence[tuple[str, Fact]]) -> dict[str, Sequence[Fact]]:

@@ -90,7 +90,7 @@ class SpreadReasoner(Reasoner):
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
         works = [_work(plan, island, settings, kept, workers or self.layout.shards) for island in self.islands]
         self._selector = selectors.DefaultSelector()
-        nursery = Nursery(works, self._selector) if workers else None
+        nursery = Nursery(works, self._selector, self.layout.supervision.memory) if workers else None
         hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
         busy = [0] * workers
         actors: list[list[Actor]] = []

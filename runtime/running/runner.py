@@ -115,7 +115,9 @@ class Runner(Asked):
         from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
 
         session = SpreadReasoner(
-            plan, settings, Layout(run.cut, 0 if run.workers == 1 else run.workers, supervision=run.supervision or Supervision())
+            plan,
+            settings,
+            Layout(run.cut, 0 if run.workers == 1 else run.workers, supervision=run.supervision or Supervision()),
         )
         self._flights = Flights(session, self._arrive)
         return session

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.test_changes import intervals_of
+
 from oracle.agreement import runs_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.islands.island import Island, owner
@@ -38,9 +39,16 @@ def plain(state: Any) -> Any:
 
 
 def without_order(state: Any) -> Any:
-    """A state of which lists of lists have no order, and messages that wait at a gate are what they bring."""
+    """A state of which lists of lists have no order, and messages that wait at a gate, or in a loop, are what they bring."""
     if isinstance(state, dict):
         found = {name: without_order(part) for name, part in state.items()}
+        if "inboxes" in found:
+            found["inboxes"] = [
+                sorted(
+                    repr((port, kind, entry)) for port, *parts in inbox for kind, part in enumerate(parts) for entry in part
+                )
+                for inbox in state["inboxes"]
+            ]
         if {"waiting", "held", "dropped"} <= found.keys():
             found["waiting"] = sorted(repr(fact) for *_, facts in found["waiting"] for fact in facts)
         return found
@@ -83,7 +91,7 @@ def deliveries(plan: Plan, records: Sequence[Record], batch: int, lateness: int 
 
 
 class Fleet:
-    """The shards of one island, which may become more or fewer on the way. None of them tells of a key that is not its own."""
+    """The shards of one island, which may become more or fewer on the way."""
 
     def __init__(self, plan: Plan, island: Island, emit: EmitMode, count: int) -> None:
         self.plan, self.island, self.emit = island_plan(plan, island), island, emit
