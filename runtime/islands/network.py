@@ -219,9 +219,10 @@ class IslandNetwork:
         first = self._first[island]
         for index, actor in enumerate(self.shards[island], first):
             facts, remote = passage.facts.pop(index, {}), passage.remote.pop(index, [])
-            is_due = (
-                facts
-                or remote
+            is_due = remote or (
+                isinstance(passage.message, Presume | Rest)  # which ask of all times so far
+                if passage.message is not None
+                else facts
                 or passage.start is not None
                 or passage.comes_up
                 or (passage.arrivals and self._islands[island].key is None)
@@ -229,7 +230,7 @@ class IslandNetwork:
                 or actor.is_awaited
                 or passage.frontier >= actor.look
             )
-            if is_due and (passage.message is None or remote):
+            if is_due:
                 portion = Portion(
                     passage.frontier,
                     facts,
