@@ -162,7 +162,7 @@ class IslandNetwork:
     def pump(self) -> None:
         """Take the answers that have come."""
         for actor in self.actors:
-            if actor.is_awaited:
+            if actor.has_news:
                 actor.pump()
         self._advance()
 
@@ -172,7 +172,7 @@ class IslandNetwork:
             awaited = next(actor for actor in self.actors if actor.is_awaited)
             awaited.pump(None)
             for actor in self.actors:
-                if actor.is_awaited:
+                if actor.has_news:
                     actor.pump()
             self._advance()
 
@@ -192,22 +192,27 @@ class IslandNetwork:
             return
         self._is_advancing = True
         try:
-            self._move_on()
+            while self._move_on():  # an actor that is set aside meanwhile lets earlier deliveries get on
+                pass
         finally:
             self._is_advancing = False
         while self._open and self._is_through(self._open[0]):
             self.landed.append(self._land(self._open.popleft()))
 
-    def _move_on(self) -> None:
+    def _move_on(self) -> bool:
+        """Returns whether any delivery has got on."""
         ahead = len(self._levels)
+        has_moved = False
         for passage in self._open:
             while not passage.waits and passage.level + 1 < ahead:
                 passage.level += 1
+                has_moved = True
                 for island in self._levels[passage.level]:
                     self._tell(passage, island)
             ahead = passage.level + 1
             if not ahead:
                 break
+        return has_moved
 
     def _is_through(self, passage: _Passage) -> bool:
         return not passage.waits and passage.level + 1 >= len(self._levels)
@@ -216,9 +221,10 @@ class IslandNetwork:
         first = self._first[island]
         for index, actor in enumerate(self.shards[island], first):
             facts, remote = passage.facts.pop(index, {}), _in_order(passage.remote.pop(index, []))
-            is_due = (
-                facts
-                or remote
+            is_due = remote or (
+                isinstance(passage.message, Presume | Rest)  # which ask of all times so far
+                if passage.message is not None
+                else facts
                 or passage.start is not None
                 or passage.comes_up
                 or passage.is_for_all
@@ -227,7 +233,7 @@ class IslandNetwork:
                 or actor.is_awaited
                 or passage.frontier >= actor.look
             )
-            if is_due and (passage.message is None or remote):
+            if is_due:
                 portion = Portion(
                     passage.frontier,
                     facts,

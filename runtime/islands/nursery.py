@@ -50,7 +50,7 @@ class Nursery:
     """
 
     def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, memory: int | None = None) -> None:
-        self.selector = selector
+        self._selector = selector
         self._memory = memory
         self._packed = msgspec.msgpack.encode(
             [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
@@ -99,13 +99,16 @@ class Nursery:
         for end in (ours, theirs):
             for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 end.setsockopt(socket.SOL_SOCKET, size, 1 << 20)
-        with theirs:
-            socket.send_fds(self._link, [_FORK], [theirs.fileno()])
-        answer = self._link.recv(_HEAD)
-        if len(answer) < _HEAD:
+        try:
+            with theirs:
+                socket.send_fds(self._link, [_FORK], [theirs.fileno()])
+            answer = self._link.recv(_HEAD)
+            if len(answer) < _HEAD:
+                raise OSError("the nursery has ended")
+        except BaseException:
             ours.close()
-            raise OSError("the nursery has ended")
-        return WorkerLink(ours, int.from_bytes(answer, "big"))
+            raise
+        return WorkerLink(ours, int.from_bytes(answer, "big"), self._selector)
 
 
 class Worker:
@@ -121,14 +124,12 @@ class Worker:
         if self._link is None or self._link.is_broken:
             self.close()
             self._link = self._nursery.worker()
-            self._nursery.selector.register(self._link, selectors.EVENT_READ)
         self._starts += 1
         return WorkerLine(self._link, part, self._starts), self._link.process
 
     def close(self) -> None:
         """It is not needed any more."""
         if self._link is not None:
-            self._nursery.selector.unregister(self._link)
             self._link.close()
             self._link = None
 

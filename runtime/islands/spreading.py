@@ -26,7 +26,7 @@ from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
 from tidelog.runtime.islands.cutting import cut_state, join_states
 from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
-from tidelog.runtime.islands.lines import Line, LocalLine
+from tidelog.runtime.islands.lines import Line, LocalLine, WorkerLink
 from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
@@ -234,7 +234,12 @@ class SpreadReasoner(Reasoner):
 
     def land(self) -> None:
         """Take what has landed, without waiting."""
-        self._islands.pump()
+        islands = self._islands
+        for key, _ in self._selector.select(0):
+            link = key.fileobj
+            if isinstance(link, WorkerLink):
+                link.pump()
+        islands.pump()
         self._take_landed()
 
     def drain(self) -> None:
@@ -394,7 +399,8 @@ class SpreadReasoner(Reasoner):
         self._take_over(twin)
         whole: State = {"network": state["network"], "outlet": state["outlet"]}
         self._outlet.restore(state["outlet"])
-        self.drain()
+        self._islands.drain()  # what the program's own facts give was told by then
+        self._take_landed()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             part = cut_state(self.plan, island, whole)
             shards = len(actors)

@@ -162,7 +162,13 @@ class Runner(Asked):
         StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then, or, with
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
-        await self._way.begin()
+        try:
+            await self._way.begin()
+        except BaseException:
+            self._session.close()
+            raise
+        if self._flights is not None:
+            self._flights.begin()
         if self._times is not None:
             self._session.watermarks.times = self._times
         marks = self._session.watermarks
