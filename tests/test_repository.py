@@ -103,6 +103,7 @@ def test_public_names_are_pinned() -> None:
         "SpecError",
         "StateDirectory",
         "StateError",
+        "Supervision",
         "TidelogError",
         "Violation",
         "backtest",
