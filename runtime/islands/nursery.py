@@ -31,6 +31,8 @@ from tidelog.runtime.ports.interfaces import EmitMode
 _HEAD = 4
 _MODULE = "tidelog.runtime.islands.nursery"
 _FORK = b"f"
+BUFFER = 1 << 20
+"""How many bytes a socket to a worker takes before whoever writes has to wait, as far as the system lets it."""
 
 
 class PackedWork(msgspec.Struct, array_like=True, frozen=True):
@@ -98,7 +100,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                end.setsockopt(socket.SOL_SOCKET, size, 1 << 20)
+                end.setsockopt(socket.SOL_SOCKET, size, BUFFER)
         try:
             with theirs:
                 socket.send_fds(self._link, [_FORK], [theirs.fileno()])
