@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 
 from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.islands.network import Landed
 from tidelog.runtime.islands.spreading import SpreadReasoner
@@ -55,10 +56,13 @@ class Flights:
 
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
+        session.asked = self._asked
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
         self._room: anyio.Event | None = None
+        self._news: anyio.Event | None = None
+        self._failure: TidelogError | None = None
 
     def begin(self) -> None:
         """From now on what arrives is noted: what was told before, such as in a replay, is not."""
@@ -74,7 +78,7 @@ class Flights:
             self._land_some()  # all actors have answered
 
     def wait_a_moment(self) -> None:
-        """A lone event's answers come within microseconds, mostly: to wait for them here costs less than to be woken later."""
+        """A lone event's answers come within microseconds, mostly: to wait for them costs less than to be woken later."""
         if len(self._flights) == 1 and not self._session.is_local:
             self._session.wait(_MOMENT)
             self._land_some()
@@ -114,6 +118,22 @@ class Flights:
             await anyio.wait_readable(self._session.fileno())
             self._land_some()
             await pass_on()
+
+    async def keep_passing(self, pass_on: Callable[[], Awaitable[None]]) -> None:
+        """Pass on what was taken by who only asked the actors for something; raises what they failed by then."""
+        while True:
+            self._news = anyio.Event()
+            if self._failure is not None:
+                raise self._failure
+            await pass_on()
+            await self._news.wait()
+
+    def _asked(self, failure: TidelogError | None) -> None:
+        """Somebody has asked the actors for something, and taken what they had answered by then."""
+        if failure is not None:
+            self._failure, self._session.has_failed = failure, True
+        if self._news is not None:
+            self._news.set()
 
     def _land_some(self) -> None:
         with self._failing():
