@@ -4,8 +4,8 @@ It has one thread and no event loop, so that it can be forked. The engine, which
 nursery as a program of its own, tells it what the workers are to run, and sends it one end of a pair of sockets for each
 worker that it wants. A worker lives as long as the other end does.
 
-Signals for the engine reach its workers, too, where they come from a terminal or a service manager: workers do not heed
-them, and end when the engine does.
+Signals for the engine would reach its workers, too, where they come from a terminal or a service manager. So they are a
+group of processes of their own, which do not heed such signals, and end when the engine does.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from tidelog.runtime.ports.interfaces import EmitMode
 _HEAD = 4
 _MODULE = "tidelog.runtime.islands.nursery"
 _FORK = b"f"
+BUFFER = 1 << 20
+"""How many bytes a socket to a worker takes before whoever writes has to wait, as far as the system lets it."""
 
 
 class PackedWork(msgspec.Struct, array_like=True, frozen=True):
@@ -86,7 +88,7 @@ class Nursery:
             environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             arguments = [sys.executable, "-m", _MODULE, str(theirs.fileno()), str(self._memory or 0)]
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                arguments, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL
+                arguments, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL, process_group=0
             )
         self._link = ours
         with suppress(OSError):  # if it ends at once, asking it for a worker fails
@@ -98,7 +100,7 @@ class Nursery:
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                end.setsockopt(socket.SOL_SOCKET, size, 1 << 20)
+                end.setsockopt(socket.SOL_SOCKET, size, BUFFER)
         try:
             with theirs:
                 socket.send_fds(self._link, [_FORK], [theirs.fileno()])

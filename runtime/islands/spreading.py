@@ -20,6 +20,7 @@ from tidelog.plans.diagnostics.errors import SnapshotError, TidelogError
 from tidelog.plans.islands.island import Island, owner
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.islands.sub_plan import island_plan
+from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
@@ -87,7 +88,13 @@ class SpreadReasoner(Reasoner):
         return self._network_of
 
     def _cut(self) -> tuple[Island, ...]:
-        return islands_of(self.plan, "rule" if self.layout.actors == "rule" else "islands")
+        """The islands of the plan; of one without steps, which asks questions alone, one that does nothing."""
+        found = islands_of(self.plan, "rule" if self.layout.actors == "rule" else "islands")
+        return found or (Island(0, "(nothing)", (), (), None, {}, (), ()),)
+
+    def _plan_of_states(self) -> Plan:
+        """The plan of which the state is one: where nothing is to be dropped early, nothing is known of what may be."""
+        return self.plan if self.settings.prospects else replace(self.plan, prospects=Prospects())
 
     def _deploy(self) -> IslandNetwork:
         """Start the actors of the plan."""
@@ -380,13 +387,13 @@ class SpreadReasoner(Reasoner):
         for actor in self._islands.actors:
             if actor.aside:
                 raise SnapshotError(f"the actor `{actor.name}` was set aside: {actor.aside}")
-        united = []
+        united, whole_plan = [], self._plan_of_states()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             states = [msgspec.msgpack.decode(saved[actor]) for actor in actors]
-            plan = island_plan(self.plan, island)
+            plan = island_plan(whole_plan, island)
             shards = len(actors)
             united.append(states[0] if shards == 1 else unite(plan, island, states, partial(owner, shards=shards)))
-        whole = join_states(self.plan, self.islands, united)
+        whole = join_states(whole_plan, self.islands, united)
         held = self._outlet.snapshot()
         outlet = whole["outlet"] | {"held": held["held"], "since": held["since"]}
         return self._state_of(whole["network"], outlet)
@@ -401,10 +408,11 @@ class SpreadReasoner(Reasoner):
         self._outlet.restore(state["outlet"])
         self._islands.drain()  # what the program's own facts give was told by then
         self._take_landed()
+        whole_plan = self._plan_of_states()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
-            part = cut_state(self.plan, island, whole)
+            part = cut_state(whole_plan, island, whole)
             shards = len(actors)
-            plan = island_plan(self.plan, island)
+            plan = island_plan(whole_plan, island)
             states = [part] if shards == 1 else divide(plan, island, part, partial(owner, shards=shards), shards)
             for actor, found in zip(actors, states, strict=True):
                 actor.go_on_from(msgspec.msgpack.encode(found))

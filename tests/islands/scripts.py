@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,11 @@ class Heard:
     holding: list[Any] = field(default_factory=list)
     accepted: int = 0
     unfinished: list[str] = field(default_factory=list)
+
+    def differences(self, other: Heard) -> dict[str, tuple[Any, Any]]:
+        """In what another has heard something else, and what both have."""
+        pairs = {item.name: (getattr(self, item.name), getattr(other, item.name)) for item in fields(self)}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
     def pull(self, session: Reasoner) -> None:
         for predicate, row, *rest in session.pull_records():

@@ -147,4 +147,4 @@ def test_spread_it_tells_what_one_task_tells(family: str, data: st.DataObject, l
     note(f"{plan.program.text}\n{records}\n{moves}\n{settings}")
     with limits(**some):
         expected = heard_of(session_of(plan, settings, None), steps)
-        assert heard_of(session_of(plan, settings, layout), steps, Moving(moves)) == expected
+        assert heard_of(session_of(plan, settings, layout), steps, Moving(moves)).differences(expected) == {}
