@@ -97,3 +97,7 @@ def is_newer(writer: str) -> bool:
 def written_by() -> str:
     """The version of tidelog that stands in what is stored now."""
     return version.VERSION
+
+
+HOLDING_FILE = Form(1, "remove its folder: what holds is told anew when it begins again")
+"""The tables of what a sink has told to hold: `connectors/notify/holding.py`."""

@@ -26,7 +26,8 @@ import tidelog
 from children import WAIT
 from tidelog.connectors import FileSink, JsonEncoder, ListenerSink, SocketSink, TextEncoder, UnixAddress
 from tidelog.connectors.formats.formatting import Encoder
-from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
+from tidelog.connectors.http.posting import Endpoint, Retries
+from tidelog.connectors.http.webhook import WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.settings import BrokerSettings

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.file.settings import GatewaySettings, ProgramSettings
-from tidelog.gateway.kinds.settings import Chooses, EndSettings
+from tidelog.gateway.kinds.settings import Chooses, EndSettings, TellsPeople
 from tidelog.plans.data.facts import PredicateSchema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
@@ -52,7 +52,8 @@ def choice_of(sink: EndSettings, plan: Plan) -> Choice:
     """What a sink is told: of alarms those that are active, unless it says otherwise."""
     told = told_to(sink, plan)
     names = {name: alarm for name, alarm in _spoken(sink, plan).items() if alarm in told}
-    return Choice({*told, *names}.difference(names.values()), names)
+    states = sink.states if isinstance(sink, TellsPeople) else ()
+    return Choice({*told, *names}.difference(names.values()), names, states)
 
 
 def heard_by(sinks: Sequence[EndSettings], plan: Plan) -> Plan:

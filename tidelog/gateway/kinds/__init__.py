@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tidelog.gateway.kinds.settings import (
         ChoosySinkSettings,
         MessageSourceSettings,
+        PeopleSinkSettings,
         PolledSourceSettings,
         SinkSettings,
         SourceSettings,
@@ -22,6 +23,7 @@ __all__ = [
     "INTERFACE",
     "ChoosySinkSettings",
     "MessageSourceSettings",
+    "PeopleSinkSettings",
     "Place",
     "PolledSourceSettings",
     "SinkKind",
@@ -34,7 +36,14 @@ __all__ = [
 
 _HOMES = {
     "kind": ("INTERFACE", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
-    "settings": ("ChoosySinkSettings", "MessageSourceSettings", "PolledSourceSettings", "SinkSettings", "SourceSettings"),
+    "settings": (
+        "ChoosySinkSettings",
+        "MessageSourceSettings",
+        "PeopleSinkSettings",
+        "PolledSourceSettings",
+        "SinkSettings",
+        "SourceSettings",
+    ),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

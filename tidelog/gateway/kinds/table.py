@@ -30,8 +30,14 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "spec": "spec",
     },
     "sink": {
+        "alertmanager": "alertmanager",
+        "mail": "mail",
         "mqtt": "mqtt",
+        "ntfy": "chat.ntfy",
+        "slack": "chat.slack",
         "spec": "spec",
+        "teams": "chat.teams",
+        "telegram": "chat.telegram",
         "webhook": "webhook",
     },
 }
