@@ -52,9 +52,7 @@ def _open(settings: AlertmanagerSinkSettings, opening: SinkOpening) -> Alertmana
     endpoint = make_endpoint(settings, place, settings.url, path=_PATH)
     folder = str(place.folder / opening.file.state / HOLDING / settings.name) if opening.file.state else None
     repeating = Repeating(settings.repeat, folder)
-    return AlertmanagerSink(
-        settings.name, endpoint, plan.schema, writer, repeating=repeating, choice=opening.choice
-    )
+    return AlertmanagerSink(settings.name, endpoint, plan.schema, writer, repeating=repeating, choice=opening.choice)
 
 
 def _check(settings: AlertmanagerSinkSettings, place: Place) -> None:
