@@ -175,7 +175,7 @@ class AlertmanagerSink(Explaining, GivingUp):
         try:
             known = self._holding.get(key)
             alert = self._writer.alert(answer, await self._reason(answer)) if known is None else known
-            end = self._writer.moment(min(hi, lo) if isinstance(answer, RetractedChange) else hi) if ends else self._later()
+            end = self._writer.moment(min(hi, lo) if isinstance(answer, RetractedChange) else hi) if ends else self._later(alert)
             data = _data(alert, end)
         except ENCODING_ERRORS as error:
             await self._give_up(answer, unencodable(error))
@@ -200,9 +200,10 @@ class AlertmanagerSink(Explaining, GivingUp):
             changes, self._changes = self._changes, {}
             await anyio.to_thread.run_sync(self._store.write, self._run, changes)
 
-    def _later(self) -> str:
-        """When an alert ends that is not repeated."""
-        return rfc3339(datetime.now(UTC) + timedelta(seconds=self._repeat * _LASTS))
+    def _later(self, alert: Alert) -> str:
+        """When an alert ends that is not repeated; behind its begin, also where that lies ahead of the machine's clock."""
+        begin = datetime.fromisoformat(alert.starts_at)
+        return rfc3339(max(datetime.now(UTC), begin) + timedelta(seconds=self._repeat * _LASTS))
 
     # --- what is repeated -------------------------------------------------------------------------------------------------
 
@@ -217,9 +218,8 @@ class AlertmanagerSink(Explaining, GivingUp):
             await self._write()
         while True:
             async with self._turn:
-                end = self._later()
                 held = list(self._holding.items())
-                await self._post_all([_Posted(_data(alert, end), None, key) for key, alert in held])
+                await self._post_all([_Posted(_data(alert, self._later(alert)), None, key) for key, alert in held])
                 await self._write()
             await anyio.sleep(self._repeat)
 

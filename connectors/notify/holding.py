@@ -37,8 +37,8 @@ class HoldingFile(StoredFile):
 
     what, file, form = "what holds", "holding.sqlite", HOLDING_FILE
     tables = (
-        META,
         "CREATE TABLE holding (key BLOB PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID",
+        META,
     )
 
 
