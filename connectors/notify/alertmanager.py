@@ -60,9 +60,9 @@ class _Posted(NamedTuple):
 class AlertmanagerSink(Explaining, GivingUp):
     """Posts alerts to `/api/v2/alerts`. `send` returns once Alertmanager has them, or they are given up.
 
-    Alertmanager forgets an alert that is not repeated: what holds is posted again and again (`repeating`), with an end that lies
-    five times as far ahead, so that it resolves by itself where no gateway is there any more. What has ended is posted with
-    its end. Alertmanager knows an alert by its labels, so what is posted twice is the same.
+    Alertmanager forgets an alert that is not repeated: what holds is posted again and again (`repeating`), with an end that
+    lies five times as far ahead, so that it resolves by itself where no gateway is there any more. What has ended is posted
+    with its end. Alertmanager knows an alert by its labels, so what is posted twice is the same.
 
     Where it has a folder, what holds is kept there, so that a later run of the gateway repeats it and tells its end. What
     another run told to hold (`going_on`), and what is labelled otherwise now, is resolved. A list that Alertmanager refuses
@@ -175,7 +175,11 @@ class AlertmanagerSink(Explaining, GivingUp):
         try:
             known = self._holding.get(key)
             alert = self._writer.alert(answer, await self._reason(answer)) if known is None else known
-            end = self._writer.moment(min(hi, lo) if isinstance(answer, RetractedChange) else hi) if ends else self._later(alert)
+            end = (
+                self._writer.moment(min(hi, lo) if isinstance(answer, RetractedChange) else hi)
+                if ends
+                else self._later(alert)
+            )
             data = _data(alert, end)
         except ENCODING_ERRORS as error:
             await self._give_up(answer, unencodable(error))

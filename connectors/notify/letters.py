@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.header import Header
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
@@ -19,7 +20,6 @@ from tidelog.runtime.ports.interfaces import AnyAnswer
 
 MOST_SUBJECT: Final = 200
 """Characters of a subject: a longer one is cut, with a mark."""
-_POLICY: Final = SMTP.clone(max_line_length=200)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -54,19 +54,25 @@ class LetterWriter:
     def mail(self, letters: Sequence[Letter], run: str) -> bytes:
         """One mail of these letters: the same letters of a run have the same `Message-ID`."""
         first, last = letters[0], letters[-1]
-        message = EmailMessage(_POLICY)
-        message["From"], message["To"] = self.sender, ", ".join(self.to)
+        headers = {"From": self.sender, "To": ",\r\n ".join(self.to)}
         if len(letters) == 1:
             identity, text, subject = f"{run}-{first.number}", first.text, first.subject
-            message["References"] = f"<{first.thread}@{self._domain}>"
+            headers["References"] = f"<{first.thread}@{self._domain}>"
         else:
             identity, subject = f"{run}-{first.number}-{last.number}", f"{len(letters)} messages of {self._gateway}"
             text = "\n\n".join(f"{letter.subject}\n{letter.text.rstrip()}" for letter in letters)
-        message["Subject"], message["Message-ID"] = subject, f"<{identity}@{self._domain}>"
-        message["Date"] = format_datetime(datetime.now(UTC))
-        message["Auto-Submitted"] = "auto-generated"
-        message.set_content(text)
-        return message.as_bytes()
+        headers["Subject"], headers["Message-ID"] = _subject(subject), f"<{identity}@{self._domain}>"
+        headers["Date"], headers["Auto-Submitted"] = format_datetime(datetime.now(UTC)), "auto-generated"
+        content = EmailMessage(SMTP)
+        content.set_content(text)
+        return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode() + content.as_bytes()
+
+
+def _subject(text: str) -> str:
+    """A subject as a header has it. The library's own folding adds spaces where words are encoded in part."""
+    if text.isascii() and "=?" not in text:
+        return text
+    return Header(text, "utf-8", header_name="Subject").encode(linesep="\r\n")
 
 
 def _thread(answer: AnyAnswer) -> str:

@@ -21,8 +21,8 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
-from brokers import free_port
 
+from brokers import free_port
 from children import WAIT
 from waiting import eventually
 
@@ -147,7 +147,7 @@ class Mailbox:
         if refused := self.refuse_data(post):
             return refused
         self.posts.append(post)
-        self.encrypted.append(session.ssl is not None)
+        self.encrypted.append(server.transport is not None and server.transport.get_extra_info("ssl_object") is not None)
         self.taken()
         return "250 OK"
 
@@ -159,10 +159,18 @@ def _login(server: SMTP, session: Session, envelope: Envelope, mechanism: str, d
 
 @contextmanager
 def mail_server(
-    box: Mailbox, *, port: int = 0, tls: ssl.SSLContext | None = None, is_implicit: bool = False, needs_login: bool = False
+    box: Mailbox,
+    *,
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
+    is_implicit: bool = False,
+    needs_login: bool = False,
+    most: int = 1_000_000,
 ) -> Iterator[int]:
     """A server for mail; its port."""
-    options: dict[str, Any] = {"authenticator": _login, "auth_required": True} if needs_login else {}
+    options: dict[str, Any] = {"data_size_limit": most}
+    if needs_login:
+        options |= {"authenticator": _login, "auth_required": True}
     if tls is not None and not is_implicit:
         options |= {"tls_context": tls, "require_starttls": True}
     elif needs_login:
@@ -212,14 +220,14 @@ class Alertmanager:
             if probe.connect_ex(("127.0.0.1", self.port)):
                 return False
         try:
-            with urllib.request.urlopen(f"{self.url}/-/ready", timeout=WAIT) as answer:
+            with urllib.request.urlopen(f"{self.url}/-/ready", timeout=WAIT) as answer:  # noqa: S310 - an address of this machine
                 return bool(answer.status == 200)
         except OSError:
             return False
 
     def alerts(self) -> dict[str, Any]:
         """The alerts that it takes to be active, by the label `n`, or `alertname`."""
-        with urllib.request.urlopen(f"{self.url}/api/v2/alerts", timeout=WAIT) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v2/alerts", timeout=WAIT) as answer:  # noqa: S310 - an address of this machine
             found = json.loads(answer.read())
         return {one["labels"].get("n", one["labels"]["alertname"]): one for one in found}
 

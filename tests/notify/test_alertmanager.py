@@ -218,7 +218,7 @@ async def test_labels_are_those_of_prometheus() -> None:
     assert writer({"site": "{room}"}).labels(("gone", (), 1, 1)) == {"alertname": "gone", "gateway": "plant"}
     with pytest.raises(SpecError, match="`labels`: `a-b` is no name of a label"):
         writer({"a-b": "x"})
-    with pytest.raises(SpecError, match="`labels`: no answer has a `{roam}`; did you mean `room`"):
+    with pytest.raises(SpecError, match=r"`labels`: no answer has a `.roam.`; did you mean `room`"):
         writer({"site": "{roam}"})
 
 
