@@ -119,8 +119,8 @@ class MailSink(Explaining, GivingUp):
         self._waiting.clear()
         try:
             for begin in range(0, len(answers), MOST_IN_ONE):
-                for mail in await self._mails(answers[begin : begin + MOST_IN_ONE], run, first + begin):
-                    await self._deliver(mail)
+                for letters in await self._letters_of(answers[begin : begin + MOST_IN_ONE], first + begin):
+                    await self._deliver(_Mail(letters, self._writer.mail(letters, run)))
             while self._waiting:
                 await anyio.sleep(max(0.0, min(one.due for one in self._waiting.values()) - time.monotonic()))
                 await self._try_again()
@@ -129,9 +129,9 @@ class MailSink(Explaining, GivingUp):
         finally:
             self._drop()
 
-    async def _mails(self, answers: Sequence[AnyAnswer], run: str, first: int) -> list[_Mail]:
-        """The mails of these answers: one for each, or one for all of them."""
-        letters = []
+    async def _letters_of(self, answers: Sequence[AnyAnswer], first: int) -> list[list[Letter]]:
+        """What is said of these answers, a list for each mail: one for each answer, or one for all of them."""
+        letters: list[Letter] = []
         for number, answer in enumerate(map(self._choice, answers), first):
             if answer is None:
                 continue
@@ -139,8 +139,7 @@ class MailSink(Explaining, GivingUp):
                 letters.append(self._writer.letter(answer, number, await self._reason(answer)))
             except ENCODING_ERRORS as error:
                 await self._give_up(answer, unencodable(error))
-        groups = [letters] if len(letters) > self._digest else [[letter] for letter in letters]
-        return [_Mail(group, self._writer.mail(group, run)) for group in groups]
+        return [letters] if len(letters) > self._digest else [[letter] for letter in letters]
 
     # --- delivery ---------------------------------------------------------------------------------------------------------
 
