@@ -183,7 +183,9 @@ class App:
         return Response(text, headers={"content-type": kind})
 
     async def _health(self, request: Request) -> Response:
-        return PlainTextResponse("ok\n")
+        aside = {watch.name: len(watch.set_aside()) for watch in self._watches.values()}
+        told = [f"{name}: {count} of its actors {_are(count)} set aside" for name, count in aside.items() if count]
+        return PlainTextResponse(f"degraded: {', '.join(told)}\n" if told else "ok\n")
 
     async def _ready(self, request: Request) -> Response:
         waiting = [watch.name for watch in self._watches.values() if not watch.is_ready]
@@ -265,6 +267,10 @@ def _user(user: User | None, *, asks: bool) -> dict[str, str]:
     if user is None:
         return {"name": "", "role": "view" if asks else "configure"}
     return {"name": user.name, "role": user.role}
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _file(name: str, status: int = 200) -> Response:

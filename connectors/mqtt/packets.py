@@ -66,10 +66,27 @@ def publish_packet(topic: str, payload: bytes, id: str, *, retain: bool, is_v5: 
     b'0\t\x00\x03a/b21.5'
     """
     name = topic.encode()
-    told = b"\x26" + _text(b"id") + _text(id.encode()) if id and is_v5 else b""
-    properties = _length(len(told)) + told if is_v5 else b""
+    properties = PackedId(id).pack() if is_v5 else b""
     rest = b"".join((_text(name), properties, payload))
     return b"".join((_RETAINED_PUBLISH if retain else _PLAIN_PUBLISH, _length(len(rest)), rest))
+
+
+class PackedId:
+    r"""The properties of a PUBLISH with `id` among its user properties, in place of the library's own, which take 40 µs.
+
+    >>> PackedId("").pack(), PackedId("a").pack()
+    (b'\x00', b'\x08&\x00\x02id\x00\x01a')
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, id: str) -> None:
+        told = b"\x26" + _text(b"id") + _text(id.encode()) if id else b""
+        self._packed = _length(len(told)) + told
+
+    def pack(self) -> bytes:
+        """As bytes, with their length."""
+        return self._packed
 
 
 def _text(data: bytes) -> bytes:

@@ -14,6 +14,8 @@ SLOWEST = (
     "docs/howto/gateway.md",
     "docs/howto/restart.md",
     "docs/howto/spark.md",
+    "docs/howto/sql.md",
+    "docs/howto/write-a-connector.md",
     "docs/reference/aggregates.md",
     "docs/reference/batch.md",
     "docs/reference/data.md",

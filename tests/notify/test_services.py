@@ -34,6 +34,8 @@ SLACK = 'type = "slack"\nurl = { env = "HOOK" }\n'
 TEAMS = 'type = "teams"\nurl = { env = "HOOK" }\n'
 TELEGRAM = 'type = "telegram"\ntoken = { env = "TOKEN" }\nchat = -100\n'
 NTFY = 'type = "ntfy"\ntopic = "plant"\n'
+ALERTS = 'type = "alertmanager"\nurl = "https://alerts.example"\n'
+MAIL = 'type = "mail"\nhost = "mail.example.org"\nfrom = "plant@example.org"\nto = ["anna@example.org"]\n'
 WEBHOOK = 'type = "webhook"\nurl = "https://receiver.example/hook"\n'
 BEGINS = ChangeRecord("hot", ("north",), 10, POS)
 ENDED = ChangeRecord("hot", ("north",), 10, 20)
@@ -284,6 +286,11 @@ def test_begins_alone_where_they_are_chosen(make: Make) -> None:
         (SLACK + 'text = "{link}"', "`text`: no answer has a `{link}`"),
         (SLACK + 'page = "plant.example"', "`page` is the address of the gateway's page"),
         (NTFY + 'title = "{tittle}"', "`title`: no answer has a `{tittle}`"),
+        (ALERTS + "limits = { waiting = 5 }", "leave `limits.waiting` away"),
+        (ALERTS + 'labels = { site = "{roam}" }', "`labels`: no answer has a `{roam}`; did you mean `room`"),
+        (MAIL + 'subject = "{txt}"', "`subject`: no answer has a `{txt}`; did you mean `text`"),
+        (MAIL + 'user = "plant"', "`user` and `password` belong together"),
+        (MAIL + 'tls = "none"\nuser = "x"\npassword = { env = "TOKEN" }', "everybody on the way could read the password"),
         (NTFY + "priorities = { low = 7 }", "`priorities`: expected a number from 1 to 5"),
     ],
 )

@@ -88,6 +88,44 @@ def test_the_head_is_not_green_while_an_end_is_away(browser: Browser, running: P
     expect(page.locator("#status.good")).to_have_text("running")
 
 
+ACTOR = {
+    "name": "warm",
+    "island": 0,
+    "shard": 0,
+    "process": 4711,
+    "facts": 1234,
+    "inbox": 3,
+    "rows": 56,
+    "seconds": 1.5,
+    "restarts": 2,
+    "poisons": 0,
+    "frontier": NOW,
+    "lag": 0.0,
+    "waits_for": "facts",
+    "aside": "",
+}
+
+
+def test_actors_are_shown_where_a_run_is_spread(browser: Browser, running: Plant) -> None:
+    """In a table, with what each waits for; the head says which was set aside, and the table why."""
+    page = open_page(browser, running.url)
+    assert not page.locator("#actors").is_visible()
+    shards = [ACTOR, {**ACTOR, "shard": 1}]
+    late = {**ACTOR, "name": "late", "island": 1, "waits_for": "warm"}
+    found: dict[str, Any] = {"actors": [*shards, late], "aside": []}
+    page.route("**/api/state*", lambda route: route.fulfill(response=(was := route.fetch()), json={**was.json(), **found}))
+    rows = page.locator("#actors tbody tr")
+    expect(rows).to_have_count(3)
+    assert rows.locator("th").all_inner_texts() == ["warm 1/2", "warm 2/2", "late"]
+    expect(rows.last.locator("td").last).to_have_text("warm")
+    assert page.locator("#actors thead th").count() == rows.first.locator("th, td").count()
+    assert rows.first.locator("td").all_inner_texts()[:4] == ["4711", "1,234", "3", "56"]
+    found |= {"actors": [*shards, {**late, "aside": "it failed 6 times"}], "aside": ["late"]}
+    expect(rows.last.locator("td").last).to_have_text("set aside: it failed 6 times")
+    expect(page.locator("#status.bad")).to_have_text("degraded: late set aside")
+    assert page.complaints == []  # type: ignore[attr-defined]
+
+
 def test_every_alarm_says_why(browser: Browser, running: Plant) -> None:
     """The rule, as it is written, and the readings that it rests on."""
     page = open_page(browser, running.url)

@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.http.desk.acting import ShowsAlarms
 from tidelog.connectors.http.watching.devices import Devices
 from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
 from tidelog.connectors.mapping.messages import HearsMessages, Message, write_recorded
@@ -19,6 +20,7 @@ from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.sinks.explaining import Explaining
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.connectors.transport.links import Linked
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.observing import Observers, TapObserver
@@ -29,7 +31,9 @@ from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.ports.durability import Backlog, Keep
+from tidelog.runtime.islands.supervision import Supervision
+from tidelog.runtime.ports.actors import read_actors
+from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
 from tidelog.runtime.running.runner import GRACE, Runner
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.settings import Settings
@@ -66,7 +70,12 @@ class Running:
             if isinstance(source, HearsMessages):
                 source.on_messages = partial(self._pass_on, name)
                 self._mapped.append(name)
+        for sink in unit.sinks.values():
+            if isinstance(sink, ShowsAlarms) and watch is not None:
+                sink.show_of(watch)
         if watch is not None:
+            ends = (*unit.sources.items(), *unit.sinks.items())
+            watch.links = {name: end for name, end in ends if isinstance(end, Linked)}
             watch.devices = [source for source in unit.sources.values() if isinstance(source, Devices)]
         explaining = [sink for sink in unit.sinks.values() if isinstance(sink, Explaining) and sink.asks_why]
         self.engine = self._make(letters, remembers=watch is not None or bool(explaining))
@@ -105,12 +114,25 @@ class Running:
             state=self._store,
             commit_every=self._settings.commit_every,
             keep=Keep(limits.journal_seconds, limits.journal_bytes),
-            backlog=Backlog(limits.owed_bytes, limits.when_full),
+            backlog=Backlog(limits.owed_bytes, limits.when_full, self._sink_limits()),
             reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
             held=self._watch is not None,
+            workers=program.workers,
+            actors=read_actors(program.actors, program.workers),
+            supervision=self._supervision(),
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
+
+    def _supervision(self) -> Supervision:
+        """What becomes of actors that fail."""
+        told = self._settings.supervision
+        return Supervision(told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes)
+
+    def _sink_limits(self) -> dict[str, SinkLimits]:
+        """What sinks are spared, by the names that the engine knows."""
+        names = {name: sink.name for name, sink in self.unit.sinks.items()}
+        return {names.get(name, name): limits for name, limits in self.unit.limits.items()}
 
     def _observer(self) -> Observers:
         """Those who are told what the engine does."""
@@ -174,6 +196,11 @@ class Running:
     def has_ended(self) -> bool:
         """Whether it has ended."""
         return self._ended.is_set()
+
+    @property
+    def has_set_aside(self) -> bool:
+        """Whether an actor was set aside."""
+        return bool(self.engine.set_aside())
 
     def show(self, show: Callable[[Any], None]) -> None:
         """Show what has been done."""

@@ -11,26 +11,35 @@ from pathlib import Path
 from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.gateway.file.settings import GatewaySettings, HttpFileSettings
 from tidelog.gateway.taps import tap_path
+from tidelog.plans.diagnostics.visible import visible
 
 WAIT_SECONDS = 10.0
+_MOST_TOLD = 10_000
 
 
-def why_unhealthy(settings: GatewaySettings, file: Path) -> str | None:
-    """Ask the gateway with this file whether its event loop turns; the reason why it seems not to, None where it does.
+def health(settings: GatewaySettings, file: Path) -> tuple[bool, str]:
+    """Ask the gateway with this file whether its event loop turns; whether it does, and what is to be said of it.
 
-    With `[http]` its page is asked for `/healthz`; without it, the socket of `--tap` has to answer.
+    With `[http]` its page is asked for `/healthz`, which also tells that a part of the rules does not run; without it, the
+    socket of `--tap` has to answer.
     """
+    why, told = _asked(settings, file)
+    return (True, told) if why is None else (False, f"not healthy: {why}")
+
+
+def _asked(settings: GatewaySettings, file: Path) -> tuple[str | None, str]:
+    """The reason why a gateway seems not to answer, or None, and what is to be said of one that does."""
     try:
         if settings.http is not None:
-            return _why_silent_page(settings.http)
-        return _why_silent_socket(tap_path(settings, file))
+            return _of_page(settings.http)
+        return _why_silent_socket(tap_path(settings, file)), "healthy"
     except TimeoutError:
-        return f"no answer within {WAIT_SECONDS:g} s"
+        return f"no answer within {WAIT_SECONDS:g} s", ""
     except (OSError, http.client.HTTPException) as error:
-        return f"no gateway answers: {error}"
+        return f"no gateway answers: {error}", ""
 
 
-def _why_silent_page(settings: HttpFileSettings) -> str | None:
+def _of_page(settings: HttpFileSettings) -> tuple[str | None, str]:
     address = parse_host_port(settings.listen)
     host = _reached(address.host)
     if settings.certificate:
@@ -45,10 +54,13 @@ def _why_silent_page(settings: HttpFileSettings) -> str | None:
         client = http.client.HTTPConnection(host, address.port, timeout=WAIT_SECONDS)
     try:
         client.request("GET", "/healthz")
-        status = client.getresponse().status
+        answer = client.getresponse()
+        told = answer.read(_MOST_TOLD).decode("utf-8", "replace").strip()
     finally:
         client.close()
-    return None if status == http.client.OK else f"`/healthz` at {settings.listen} answers with status {status}"
+    if answer.status != http.client.OK:
+        return f"`/healthz` at {settings.listen} answers with status {answer.status}", ""
+    return None, visible(told) if told.startswith("degraded: ") else "healthy"
 
 
 def _reached(host: str) -> str:

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from tidelog.commands.gateways import checks, running  # noqa: PLC0415 - few need what the extra brings
         from tidelog.gateway.file.reading import read_settings  # noqa: PLC0415 - likewise
-        from tidelog.gateway.health import why_unhealthy  # noqa: PLC0415 - likewise
+        from tidelog.gateway.health import health  # noqa: PLC0415 - likewise
         from tidelog.gateway.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in _EXTRA:
@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
             return DONE
         need_posix("cannot run a gateway (`--check` and `--try` can be had)")
         if options.healthy:
-            reason = why_unhealthy(settings, file)
-            write_out("healthy\n" if reason is None else f"not healthy: {reason}\n")
-            return DONE if reason is None else BAD
+            is_healthy, told = health(settings, file)
+            write_out(f"{told}\n")
+            return DONE if is_healthy else BAD
         return running.run(settings, file)
     except ProgramError as error:
         show_diagnostics(error.diagnostics, error.name, error.text)

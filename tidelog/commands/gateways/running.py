@@ -9,13 +9,14 @@ from pathlib import Path
 
 import anyio
 
-from tidelog.commands.outcome import DONE
+from tidelog.commands.outcome import BAD, DONE
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.streams.statistics import show_statistics
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.gateway.backgrounds import fetch_all, keep_fresh
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
@@ -36,10 +37,11 @@ logger = logging.getLogger("tidelog")
 
 def run(settings: GatewaySettings, file: Path) -> int:
     """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
-    units = build(settings, file.parent)
-    check_surroundings(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
+    fetch_all(settings.background, file.parent)
+    units = build(settings, file.parent)
+    check_surroundings(settings, file.parent)
     collect_steadily()
     with gently_stopped() as stopping:
         gateway = Gateway(settings, file, units, stopping, notifier)
@@ -72,7 +74,7 @@ class Gateway:
             await self._listen_in(stack)
             await self._serve(stack)
             async with anyio.create_task_group() as self._tasks:
-                for work in (self._hear_stop, self._hear_others, self._notifier.keep_alive):
+                for work in (self._hear_stop, self._hear_others, self._ask_databases, self._notifier.keep_alive):
                     self._tasks.start_soon(work)
                 for unit in self._units:
                     await self._start(unit)
@@ -80,7 +82,9 @@ class Gateway:
                 await self._wait_ended()
                 self._tasks.cancel_scope.cancel()
         logger.info("stopped")
-        return DONE if self._stopping.number is None else 128 + self._stopping.number
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return BAD if any(running.has_set_aside for running in self._running.values()) else DONE
 
     def _dead_letters(self) -> DeadLetterWriter:
         path = self._settings.dead_letters
@@ -235,6 +239,10 @@ class Gateway:
     def _is_running(self, unit: Unit) -> bool:
         running = self._running.get(unit.settings.name)
         return running is not None and running.unit.origin == unit.origin
+
+    async def _ask_databases(self) -> None:
+        """Programs have the background that databases have."""
+        await keep_fresh(lambda: self._settings.background, self._file.parent, self.reload)
 
     # --- signals ---------------------------------------------------------------------------------------------------------
 

@@ -49,6 +49,34 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
+
+
+class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The facts of a program's background from a query, kept in the file that the program names."""
+
+    file: str
+    """JSON lines: `background part from "parts.jsonl".`"""
+    predicate: str
+    url: str
+    password: Secret | None = None
+    query: str
+    """Its columns are the predicate's arguments, in their order."""
+    every: Positive = 300.0
+    """Seconds."""
+
+
+class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What becomes of actors that fail, where a program's rules are more than one."""
+
+    strategy: Literal["aside", "end"] = "aside"
+    restarts: NotNegativeCount = 5
+    within: Positive = 60.0
+    """Seconds."""
+    poisons: NotNegativeCount = 100
+    worker_bytes: Count | None = None
+    """How much memory a worker may take for what it holds."""
 
 
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -90,6 +118,8 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
@@ -105,6 +135,8 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """The socket at which `--tap` listens in; beside the file, unless told."""
     source: tuple[EndSettings, ...] = ()
     sink: tuple[EndSettings, ...] = ()
+    background: tuple[BackgroundSettings, ...] = ()
     http: HttpFileSettings | None = None
     limits: LimitSettings = LimitSettings()
+    supervision: SupervisionSettings = SupervisionSettings()
     log: LogSettings = LogSettings()

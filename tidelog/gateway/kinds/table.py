@@ -27,6 +27,7 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "mqtt": "mqtt",
         "opcua": "opcua",
         "replay": "replay",
+        "sparkplug": "sparkplug",
         "spec": "spec",
     },
     "sink": {
@@ -34,8 +35,10 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "mail": "mail",
         "mqtt": "mqtt",
         "ntfy": "chat.ntfy",
+        "opcua": "opcua",
         "slack": "chat.slack",
         "spec": "spec",
+        "sql": "sql",
         "teams": "chat.teams",
         "telegram": "chat.telegram",
         "webhook": "webhook",

@@ -39,6 +39,10 @@ def _open(settings: AlertmanagerSinkSettings, opening: SinkOpening) -> Alertmana
     program = next(one for one in opening.file.programs if one.name == opening.program)
     if program.emit != "changes":
         raise SpecError(f"Alertmanager is told when something begins and ends: `emit` is `changes`, not `{program.emit}`")
+    if settings.limits.waiting is not None:
+        raise SpecError("Alertmanager has to hear of each end: leave `limits.waiting` away")
+    if opening.file.limits.when_full == "drop-oldest":
+        raise SpecError("Alertmanager has to hear of each end: `limits.when_full` is `block` or `stop`, not `drop-oldest`")
     plan, place = opening.plan, opening.place
     writer = AlertWriter(
         plan.schema,
