@@ -57,6 +57,8 @@ LONG = hot("poison" + "x" * 70_000)
 CASES = {
     ("FileSink", "not encodable"),
     ("ListenerSink", "not encodable"),
+    *(("AlertmanagerSink", kind) for kind in KINDS),  # in tests/notify/test_alertmanager.py
+    *(("MailSink", kind) for kind in KINDS),  # in tests/notify/test_mail.py
     ("MqttSink", "not encodable"),
     ("MqttSink", "refused for good"),
     ("MqttSink", "refused for now"),

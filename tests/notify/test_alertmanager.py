@@ -197,6 +197,24 @@ async def test_what_was_taken_back_is_resolved() -> None:
         assert alerts.holding == 1 and posts.lists[-1][-1]["endsAt"] > "2000"
 
 
+@pytest.mark.parametrize(("status", "bad"), [(200, "\ud800"), (413, "x" * 10_000), (422, "poison")])
+async def test_one_alert_that_cannot_be_sent_is_a_dead_letter(status: int, bad: str) -> None:
+    """Not encodable, too long, or refused: the others of its list are posted."""
+    letters: list[Rejected] = []
+
+    async def take(found: Sequence[Rejected]) -> None:
+        letters.extend(found)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(status if bad.encode(errors="replace") in request.content else 200)
+
+    async with sink("http://am.example", transport=httpx.MockTransport(answer)) as alerts:
+        alerts.give_up_to(take)
+        await alerts.send([begins(1, 10), begins(2, 10, bad), begins(3, 10)])
+        assert alerts.holding == 2
+    assert [letter.record for letter in letters] == [begins(2, 10, bad)]
+
+
 async def test_one_that_is_refused_only_when_repeated_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
     """With a warning, and the others are repeated without it."""
     bad: list[str] = []
