@@ -59,6 +59,7 @@ def test_help_lists_every_target() -> None:
         "java",
         "mosquitto",
         "postgresql",
+        "alertmanager",
         "chromium",
         "packaging",
     }
