@@ -164,7 +164,7 @@ def lines_by_row(path: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.long)])
 def test_the_engine_is_killed_with_its_workers(kills: int, tmp_path: Path) -> None:
     """It goes on in one task, or with other numbers of workers, one of which is killed as well: the file holds all once."""
     random = Random(kills)
