@@ -18,6 +18,7 @@ import anyio
 import httpx
 
 from tidelog.connectors.transport.backoff import pause_before
+from tidelog.connectors.transport.links import Link
 from tidelog.plans.diagnostics.errors import SpecError
 
 logger = logging.getLogger("tidelog")
@@ -146,7 +147,7 @@ class Poster:
         self, name: str, endpoint: Endpoint, *, transport: httpx.AsyncBaseTransport | None = None, judge: Judge | None = None
     ) -> None:
         self._name, self._endpoint, self._transport, self._judge = name, endpoint, transport, judge
-        self.attempts = 0
+        self.link = Link()
         self.is_connected = True
         """Whether the receiver has taken, or refused for good, what it was sent last."""
         self._told = 0.0
@@ -166,9 +167,9 @@ class Poster:
         attempt = 0
         while True:
             attempt += 1
-            self.attempts += 1
+            self.link.requests += 1
             reason, told, is_final = await self._post(body, headers())
-            self.is_connected = is_final
+            self._note(is_final, reason)
             if is_final:
                 return reason
             retries = self._endpoint.retries
@@ -177,6 +178,15 @@ class Poster:
             wait = retries.wait_before(attempt, told)
             self._warn(f"{reason}; trying again in {wait:.1f} s")
             await anyio.sleep(wait)
+
+    def _note(self, is_final: bool, reason: str | None) -> None:
+        """How an attempt ended."""
+        self.is_connected = is_final
+        self.link.errors += reason is not None
+        if not is_final:
+            self.link.down()
+        elif not self.link.is_up:
+            self.link.up()
 
     async def _post(self, body: bytes, headers: Mapping[str, str]) -> tuple[str | None, float | None, bool]:
         """One attempt: why it failed, after how many seconds to come again, and whether there is any use in it."""

@@ -24,6 +24,7 @@ from tidelog.connectors.http.posting import Endpoint, Judge, Poster
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.explaining import Explaining
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
+from tidelog.connectors.transport.links import LinkStatistics
 from tidelog.plans.data.facts import Schema
 from tidelog.runtime.ports.durability import Heading, Promise
 from tidelog.runtime.ports.interfaces import AnyAnswer
@@ -98,7 +99,11 @@ class WebhookSink(Explaining, GivingUp):
     @property
     def attempts(self) -> int:
         """How often it has posted."""
-        return self._poster.attempts
+        return self._poster.link.requests
+
+    def link(self) -> LinkStatistics:
+        """How the connection stands."""
+        return self._poster.link.statistics()
 
     @property
     def is_connected(self) -> bool:

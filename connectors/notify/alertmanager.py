@@ -23,6 +23,7 @@ from tidelog.connectors.notify.holding import HoldingStore, Key
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.explaining import Explaining
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
+from tidelog.connectors.transport.links import LinkStatistics
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.plan.questions import HypotheticalAnswer
@@ -105,6 +106,10 @@ class AlertmanagerSink(Explaining, GivingUp):
     def is_connected(self) -> bool:
         """Whether Alertmanager has taken, or refused for good, what it was sent last."""
         return self._poster.is_connected
+
+    def link(self) -> LinkStatistics:
+        """How the connection stands."""
+        return self._poster.link.statistics()
 
     @property
     def holding(self) -> int:

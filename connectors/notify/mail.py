@@ -21,6 +21,7 @@ from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.explaining import Explaining
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
 from tidelog.connectors.transport.backoff import FIRST_PAUSE, pause_before
+from tidelog.connectors.transport.links import Link, LinkStatistics
 from tidelog.plans.data.facts import Schema
 from tidelog.runtime.ports.durability import Heading, Promise
 from tidelog.runtime.ports.interfaces import AnyAnswer
@@ -98,9 +99,14 @@ class MailSink(Explaining, GivingUp):
         """How many mails the server has taken, for one recipient at least."""
         self.is_connected = True
         """Whether the server has taken, or refused for good, what it was given last."""
+        self._link = Link()
         self._session: MailSession | None = None
         self._waiting: dict[str, _Waiting] = {}
         self._told = 0.0
+
+    def link(self) -> LinkStatistics:
+        """How the connection stands: its requests are mails that were handed in, or were to be."""
+        return self._link.statistics()
 
     async def __aenter__(self) -> MailSink:
         return self
@@ -191,15 +197,20 @@ class MailSink(Explaining, GivingUp):
         """Send a mail as soon as the server is there; who is refused for good is told in a dead letter."""
         attempt = 0
         while True:
+            self._link.requests += 1
             try:
                 session = await self._open()
                 outcome = await self._in_thread(session.send, self._writer.sender, recipients, mail.data)
             except (OSError, ServerRefusalError) as error:
                 self._drop()
+                self._link.down()
+                self._link.errors += 1
                 attempt += 1
                 await self._pause_after(attempt, str(error))
                 continue
             self.is_connected = True
+            if not self._link.is_up:
+                self._link.up()
             if outcome.refused:
                 await self._refuse(mail, outcome.refused)
             return outcome

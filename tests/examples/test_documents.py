@@ -12,6 +12,7 @@ SLOWEST = (
     "docs/howto/corrections.md",
     "docs/howto/frames.md",
     "docs/howto/gateway.md",
+    "docs/howto/notify.md",
     "docs/howto/restart.md",
     "docs/howto/spark.md",
     "docs/howto/sql.md",

@@ -76,6 +76,13 @@ def post(url: str, body: object, token: str) -> Any:
         return json.loads(answer.read())
 
 
+def ask(url: str, token: str) -> str:
+    """What the gateway tells who asks."""
+    request = urllib.request.Request(url, headers={"authorization": f"Bearer {token}"})  # noqa: S310 - of this machine
+    with urllib.request.urlopen(request, timeout=WAIT) as answer:  # noqa: S310
+        return str(answer.read().decode())
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_people_are_told_of_an_alarm_and_answer_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,13 +109,14 @@ def test_people_are_told_of_an_alarm_and_answer_it(tmp_path: Path, monkeypatch: 
                 (button,) = ntfy.requests[0].json["actions"]
                 token = button["headers"]["Authorization"].removeprefix("Bearer ")
                 post(button["url"], json.loads(button["body"]), token)
-                request = urllib.request.Request(f"{url}/alarms/history", headers={"authorization": f"Bearer {token}"})  # noqa: S310
-                with urllib.request.urlopen(request, timeout=WAIT) as answer:  # noqa: S310
-                    entries = json.loads(answer.read())["entries"]
+                metrics = ask(f"{url}/metrics", token)
+                entries = json.loads(ask(f"{url}/alarms/history", token))["entries"]
             finally:
                 gateway.send_signal(signal.SIGTERM)
                 gateway.wait(WAIT)
     assert ("acknowledge", "phones") in [(entry["what"], entry.get("who")) for entry in entries], entries
+    there = [line for line in metrics.splitlines() if line.startswith("tidelog_connected{") and line.endswith(" 1.0")]
+    assert all(any(f'end="{sink}"' in line for line in there) for sink in ("alerts", "mail", "phones")), there
     begin, end = [post.message for post in box.posts]
     assert begin["Subject"] == end["Subject"] == "high: Room north is hot"
     assert begin["References"] == end["References"]

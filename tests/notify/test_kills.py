@@ -20,7 +20,7 @@ from brokers import free_port
 from waiting import eventually
 
 KILLS = int(os.environ.get("KILLS", "20"))
-COUNT, HOLDING = 200, range(20)
+COUNT, HOLDING = 150, range(20)
 PROGRAM = """timeline integer, unit 1 s, round down.
 input heat(n: integer).
 alarm hot(n: integer), text "Machine {n} is hot".
@@ -106,7 +106,7 @@ def test_whoever_is_killed_people_are_told_all_of_it(tmp_path: Path) -> None:
             time.sleep(draw.uniform(0, 0.3))
             chosen = draw.sample(others, draw.choice((1, 1, 2)))
             if i % 3 == 2:  # a gateway takes a while to start, so it lives longer
-                time.sleep(max(0.0, begun + draw.uniform(1.3, 2.2) - time.monotonic()))
+                time.sleep(max(0.0, begun + draw.uniform(1.2, 1.9) - time.monotonic()))
                 chosen = [*draw.choice(([], chosen)), "gateway"]
                 begun = time.monotonic()
             for name in chosen:
