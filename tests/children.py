@@ -46,8 +46,8 @@ def tidelog(
 ) -> subprocess.CompletedProcess[str]:
     """What a command says that ends by itself. It runs here, on descriptors of its own: a process would cost much more.
 
-    `stdin` is a descriptor to read from in place of what is given; `stdout` and `stderr` are descriptors to write to, such as
-    a terminal's; nothing is read from them.
+    `stdin` is a descriptor to read from in place of what is given; `stdout` and `stderr` are descriptors to write to, such
+    as a terminal's; nothing is read from them.
     """
     with ExitStack() as stack:
         standard_input = stack.enter_context(_pipe(given.encode())) if stdin is None else stdin
