@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup
 
 from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
-from tidelog.plans.diagnostics.errors import ConnectorError, StateError
+from tidelog.plans.diagnostics.errors import ConnectorError, MethodError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.brief import brief, named
 from tidelog.runtime.actors.alignment import Alignment
@@ -60,6 +60,7 @@ from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
 
 if TYPE_CHECKING:
+    from tidelog.runtime.durable.hot import Hot
     from tidelog.runtime.durable.ledger import Ledger
     from tidelog.runtime.migration.changing import Becoming
     from tidelog.runtime.why.evidence.model import Writing
@@ -142,6 +143,15 @@ class Runner:
         SpecError or SnapshotError where it cannot go on, whatever is dropped. Empty where nothing changes.
         """
         return [] if isinstance(self._way, Direct) else await self._way.changes()
+
+    async def stand_by(self) -> Hot | None:
+        """Load what is stored, to follow what another process commits to it until this one is to `run`.
+
+        None where nothing is stored yet, or by another program: then `run` loads it. MethodError without a state.
+        """
+        if isinstance(self._way, Direct):
+            raise MethodError("a run without a state follows nobody")
+        return await self._way.stand_by(self._show)
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.

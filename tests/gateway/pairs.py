@@ -1,0 +1,228 @@
+"""Two gateways that stand by for each other, as processes: a receiver of their webhooks, devices that post, and wires to cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from brokers import free_port
+from children import WAIT
+from services import TIDELOG
+from waiting import eventually
+from wires import Wire
+
+PROGRAM = """timeline integer, unit 1 ms.
+input temp(machine: text, celsius: number, n: integer).
+output hot.
+hot(M, N) :- temp(M, C, N), C >= 80.
+"""
+SETTINGS = """program = "plant.tide"
+emit = "intervals"
+lateness = "1 h"
+state = "state"
+[http]
+listen = "127.0.0.1:{port}"
+token = {{ env = "PAIR_TOKEN" }}
+[standby]
+lease = "{lease}"
+follow = "http://127.0.0.1:{other}"
+token = {{ env = "PAIR_TOKEN" }}
+{more}
+[[source]]
+name = "floor"
+type = "http"
+path = "/devices"
+[[source.map]]
+topic = "{{machine}}/temp"
+predicate = "temp"
+time = {{ path = "t", format = "ms" }}
+[[sink]]
+name = "alarms"
+type = "webhook"
+url = "http://127.0.0.1:{hook}/"
+payload = {{ n = "{{arg2}}" }}
+retry_longest = 0.2
+"""
+TOKEN = "a token of both gateways"
+BEGAN = 1_700_000_000_000
+_POST_SECONDS = 20.0
+
+
+class Receiver:
+    """Takes webhooks: what was told, with its id and its epoch, in order. It refuses what an older epoch tells."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int]] = []
+        self.when: list[float] = []
+        self.epochs: list[int] = []
+        self.refused = 0
+        lock = threading.Lock()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                number = json.loads(self.rfile.read(int(self.headers["content-length"])))["n"]
+                epoch = int(self.headers.get("tidelog-epoch", "0"))
+                with lock:
+                    is_old = bool(receiver.epochs) and epoch < max(receiver.epochs)
+                    if is_old:
+                        receiver.refused += 1
+                    else:
+                        receiver.told.append((self.headers["webhook-id"], number))
+                        receiver.epochs.append(epoch)
+                        receiver.when.append(time.monotonic())
+                with suppress(OSError):
+                    self.send_response(412 if is_old else 200)
+                    self.send_header("content-length", "0")
+                    self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    def __enter__(self) -> Receiver:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def numbers(self) -> list[int]:
+        """What was told, without what came again under an id that was there."""
+        return list(dict(self.told).values())
+
+
+class Member:
+    """One of the two gateways."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder, self.port = folder, port
+        self.file = folder / "plant.toml"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin, or go on."""
+        with (self.folder / "log.txt").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*TIDELOG, "gateway", str(self.file)], stderr=log, env={**os.environ, "PAIR_TOKEN": TOKEN}
+            )
+
+    def end(self, number: int = signal.SIGKILL) -> None:
+        """Send it a signal that ends it, and wait for that."""
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait(WAIT)
+            self.process = None
+
+    def ask(self, path: str, body: bytes | None = None, timeout: float = 5.0) -> tuple[int, bytes]:
+        """What it answers; status 0 where it cannot be reached."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body)
+        request.add_header("authorization", f"Bearer {TOKEN}")
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+        except (OSError, ValueError):
+            return 0, b""
+
+    @property
+    def standing(self) -> dict[str, Any]:
+        """How it stands; nothing where it does not answer."""
+        status, body = self.ask("/api/state?brief")
+        found: dict[str, Any] = (json.loads(body)["standby"] or {}) if status == 200 else {}
+        return found
+
+    @property
+    def leads(self) -> bool:
+        return self.standing.get("role") == "leads" and self.ask("/ready")[0] == 200
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log.txt").read_text() if (self.folder / "log.txt").exists() else ""
+
+
+class Pair:
+    """Two gateways, each reached by the other one over a wire."""
+
+    def __init__(self, folder: Path, receiver: Receiver, wires: Sequence[Wire], members: Sequence[Member]) -> None:
+        self.lease, self.receiver, self.wires, self.members = folder / "lease", receiver, wires, members
+        self.posted = 0
+
+    def leader(self) -> Member:
+        """The one that leads, once one does."""
+        return eventually(lambda: next((one for one in self.members if one.process and one.leads), None))  # type: ignore[return-value] # it waits until there is one
+
+    def other(self, member: Member) -> Member:
+        return self.members[1 - list(self.members).index(member)]
+
+    def wait_together(self) -> tuple[Member, Member]:
+        """The one that leads, and the one that follows and has all."""
+        leader = self.leader()
+        follower = self.other(leader)
+        eventually(lambda: not leader.standing.get("is_alone", True))
+        eventually(lambda: follower.standing.get("is_alone") is False)
+        return leader, follower
+
+    def post(self, count: int) -> None:
+        """Each of these is an alarm, and has been accepted by a gateway that leads when this returns."""
+        for number in range(self.posted, self.posted + count):
+            self._post(number)
+        self.posted += count
+
+    def _post(self, number: int) -> None:
+        body = json.dumps({"celsius": 85, "n": number, "t": BEGAN + number}).encode()
+        until = time.monotonic() + _POST_SECONDS
+        while True:
+            for member in self.members:
+                if member.process is not None and member.ask(f"/devices/m{number % 5}/temp", body, 3.0)[0] == 202:
+                    return
+            assert time.monotonic() < until, [member.log[-2000:] for member in self.members]
+            time.sleep(0.01)
+
+    def check_all_told(self) -> None:
+        """Each alarm was told, under one id; what was told twice has the same id; no epoch went back."""
+        eventually(lambda: len(set(self.receiver.numbers)) >= self.posted, 30)
+        numbers = self.receiver.numbers
+        assert sorted(numbers) == list(range(self.posted)), (numbers, [member.log[-3000:] for member in self.members])
+        assert self.receiver.epochs == sorted(self.receiver.epochs)
+
+
+@contextmanager
+def pair(folder: Path, more: str = "") -> Iterator[Pair]:
+    """Two gateways that are not started yet; `more` are further lines of `[standby]`."""
+    (folder / "lease").mkdir()
+    ports = [free_port(), free_port()]
+    with Receiver() as receiver, Wire(ports[0]) as first, Wire(ports[1]) as second:
+        wires, members = (first, second), []
+        for i, port in enumerate(ports):
+            home = folder / "ab"[i]
+            home.mkdir()
+            (home / "plant.tide").write_text(PROGRAM)
+            member = Member(home, port)
+            settings = {"lease": folder / "lease", "other": wires[1 - i].port, "hook": receiver.port, "more": more}
+            member.file.write_text(SETTINGS.format(port=port, **settings))
+            members.append(member)
+        found = Pair(folder, receiver, wires, members)
+        try:
+            yield found
+        finally:
+            for member in members:
+                member.end()
