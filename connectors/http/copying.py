@@ -53,7 +53,7 @@ class Copying:
     async def behind(self, request: Request) -> Response:
         """`POST /standby/NAME`: the commits behind a position; waits for one as long as is asked for."""
         try:
-            body, is_whole = await read_body(request, MAX_ASKED, self._settings.body_seconds)
+            body, _ = await read_body(request, MAX_ASKED, self._settings.body_seconds)
             ask = read_ask(body)
         except (msgspec.MsgspecError, ClientDisconnect) as error:
             return JSONResponse({"error": f"this is no question of a gateway that follows: {error}"}, 400)

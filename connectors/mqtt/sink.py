@@ -14,7 +14,7 @@ import anyio
 
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import FIRST_PAUSE, ClientStatistics, MqttClient
-from tidelog.connectors.mqtt.packets import Refusal, Unsendable, packet_size
+from tidelog.connectors.mqtt.packets import Refusal, Unsendable
 from tidelog.connectors.mqtt.trials import Trials, Tried
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
@@ -115,7 +115,7 @@ class MqttSink(GivingUp):
     async def _begin(self, answer: AnyAnswer, name: str) -> None:
         try:
             topic, payload = self._topic.topic(answer), self._template.payload(answer)
-            size = packet_size(topic, payload, self._qos, name, is_v5=self.client.is_v5)
+            size = self.client.packet_size(topic, payload, self._qos, name)
         except ENCODING_ERRORS as error:
             await self._give_up(answer, unencodable(error), self._template.lines)
             return
@@ -137,6 +137,7 @@ class MqttSink(GivingUp):
     def number(self, heading: Heading) -> None:
         """The answers of the next `send` have these numbers."""
         self._heading = heading
+        self.client.epoch = "" if heading.epoch is None else str(heading.epoch)
 
     async def _wait(self, most: int) -> None:
         """Until no more than so many messages wait for the broker, and what it will never take is put away."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from urllib.parse import urlsplit
 
+import anyio
+import anyio.to_thread
 import httpx
 import msgspec
 
@@ -91,12 +92,13 @@ class Leader:
                 if answer.status_code != 200:
                     await answer.aread()
                 self._check(answer)
-                with open(path, "wb") as file:
+                size = 0
+                async with await anyio.open_file(path, "wb") as file:
                     async for piece in answer.aiter_raw():
-                        file.write(piece)
-                if os.path.getsize(path) != int(answer.headers.get("content-length", -1)):
+                        size += await file.write(piece)
+                if size != int(answer.headers.get("content-length", -1)):
                     raise ConnectorError(f"{self.address}: the copy ends before its end")
-            sync(path)
+            await anyio.to_thread.run_sync(sync, path)
         except httpx.HTTPError as error:
             raise ConnectorError(f"{self.address}: {error or type(error).__name__}") from error
 

@@ -1,8 +1,8 @@
 """The other gateway, as the one that leads knows it: how far it has copied each state, and whether commits wait for it.
 
-A commit counts once the other one has it, as long as that keeps up. Where it has not got one within `patience`, this one goes
-on alone. Before anything is told that the other one does not have, the lease says so: so whoever takes over knows whether it
-has all.
+A commit counts once the other one has it, as long as that keeps up. Where it has not got one within `patience`, this one
+goes on alone. Before anything is told that the other one does not have, the lease says so: so whoever takes over knows
+whether it has all.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Partner:
             self.node, self._follower, self.since = "", "", self._now()
             self.alone_count += 1
             logger.warning(
-                "the other gateway has not copied a commit within %g s: this one leads alone, and what it tells from now on is "
-                "lost with it until the other one is back",
+                "the other gateway has not copied a commit within %g s: this one leads alone, and what it takes and tells "
+                "from now on is lost with it until the other one is back",
                 self._patience,
             )

@@ -13,7 +13,7 @@ Role = Literal["leads", "follows"]
 class Report:
     """Its role since a moment (seconds since 1970), and the epoch of who leads.
 
-    `lag` is how many commits the one that follows lacks, `lag_seconds` for how long it has lacked some, or has heard nothing.
+    `lag` is how many commits the one that follows lacks, `lag_seconds` for how long it has lacked some, or heard nothing.
     `is_alone` says that no other gateway has all that this one tells; of one that follows, that it lacks something.
     `alone_count` is how often this one has gone on alone. `problem` says what cannot be reached.
     """

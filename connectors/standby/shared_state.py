@@ -156,7 +156,7 @@ class SharedState(StateDirectory):
     # --- to be copied ---------------------------------------------------------------------------------------------------
 
     def behind(self, position: Position) -> list[Entry] | None:
-        """The commits behind a position, the first of them where they are many; None where the log does not go on from it."""
+        """The commits behind a position, the first of them where they are many; None where the log does not go on there."""
         with self._guard:
             first = self._base.commit
             known = [self._base, *(stands for stands, _ in self._log)]

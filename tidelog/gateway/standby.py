@@ -55,6 +55,7 @@ class Standby:
         self._settings, self._folder = own, folder
         self.address = check_address(own.follow)
         self._is_told = False
+        self._leads = anyio.Event()
         self._over_since = math.inf
         self._told_behind: Claim | None = None
 
@@ -74,7 +75,7 @@ class Standby:
     def follow(self, followers: Sequence[Follower]) -> None:
         """This gateway follows from now on."""
         if self.role != "follows":
-            self.role, self.since = "follows", time.time()
+            self.role, self.since, self._leads = "follows", time.time(), anyio.Event()
         self.followers = followers
         self._is_told, self._over_since = False, math.inf
 
@@ -85,10 +86,14 @@ class Standby:
             raise SpecError("this gateway leads already")
         if not behind and (seen is None or not self._has_all(seen.claim)):
             raise SpecError(
-                "this gateway does not have all that the other one has told: what it lacks would be lost; to lead nevertheless, "
-                "say so with `--behind`"
+                "this gateway does not have all that the other one has told, and what it lacks would be lost: to lead "
+                "nevertheless, say so with `--behind`"
             )
         self._is_told = True
+
+    async def wait_leads(self) -> None:
+        """Wait until this gateway leads."""
+        await self._leads.wait()
 
     async def wait_to_lead(self) -> None:
         """Wait until this gateway holds the lease, and may tell something."""
@@ -145,6 +150,7 @@ class Standby:
         self.role, self.since = "leads", time.time()
         self.partner.states = {follower.name: follower.state for follower in self.followers}
         self.partner.begin()
+        self._leads.set()
         logger.warning("leading under epoch %d", self.lease.epoch)
 
     async def watch(self) -> None:

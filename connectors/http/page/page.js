@@ -23,7 +23,18 @@ let state = null;
 
 // --- asking
 
-async function poll() {
+async // How this gateway stands beside the other one, of two.
+function standbyOf(state) {
+  const pair = state.standby;
+  if (!pair) return null;
+  const follows = pair.role === "follows";
+  const name = (follows ? "follows" : "leads") + (pair.is_alone ? (follows ? "Behind" : "Alone") : "");
+  const since = new Date(pair.since * 1000).toLocaleTimeString();
+  const mark = pair.is_alone || (!follows && state.away.length) ? "bad" : "good";
+  return { follows, mark, text: t(name, { epoch: pair.epoch, since, lag: pair.lag, seconds: pair.lag_seconds.toFixed(1) }) };
+}
+
+function poll() {
   if (!document.hidden || desk.isWanted) await refresh();
   setTimeout(poll, state === null ? 300 : INTERVAL);
 }
@@ -107,8 +118,10 @@ function head() {
   $("#name").textContent = state.program;
   if (state.alarms === null) document.title = state.holding?.count ? `(${state.holding.count}) ${state.program}` : state.program;
   const status = $("#status");
-  status.className = !state.ready ? "" : state.away.length ? "bad" : "good";
-  status.textContent = !state.ready ? t("notReady") : state.away.length ? t("awayEnds", { names: state.away.join(", ") }) : t("running");
+  const pair = standbyOf(state);
+  status.className = pair ? pair.mark : !state.ready ? "" : state.away.length ? "bad" : "good";
+  status.textContent = pair && (pair.follows || !state.away.length) ? pair.text
+    : !state.ready ? t("notReady") : state.away.length ? t("awayEnds", { names: state.away.join(", ") }) : t("running");
   $("#sign-in").hidden = !state.locked;
   $("#sign-in").textContent = t(state.alarms === null ? "signInToWrite" : "signInToAct");
   const figures = [["time", state.present === null ? "–" : when(state, state.present)]];

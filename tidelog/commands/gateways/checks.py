@@ -28,6 +28,7 @@ from tidelog.gateway.file.settings import (
     SpecSourceSettings,
     WebhookSinkSettings,
 )
+from tidelog.gateway.standby import check_standby
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.plans.data.facts import Record, format_atom
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -48,6 +49,9 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     check_surroundings(settings, file.parent)
     if settings.http is not None:
         write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
+    if settings.standby is not None:
+        own = check_standby(settings, file.parent)
+        write_out(f"standby: {own.lease} says who leads, {own.follow} is the other one\n")
     if with_ends:
         return anyio.run(_reach_all, settings, file, backend="trio")
     write_out(f"{file}: right\n")

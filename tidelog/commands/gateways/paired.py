@@ -163,7 +163,6 @@ class PairedGateway(Gateway):
         """Lead as soon as the other gateway has stopped."""
         self._standby.take_over(behind=behind)
         with anyio.move_on_after(_TAKE_OVER_SECONDS):
-            while self._standby.role != "leads":
-                await anyio.sleep(0.02)
+            await self._standby.wait_leads()
             return str(self._standby.report())
         raise ConnectorError(f"this gateway does not lead after {_TAKE_OVER_SECONDS:g} s: {self._standby.report()}")

@@ -194,7 +194,7 @@ class StandbySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     copy_within: Positive = 1.0
     """For how many seconds a commit waits until the other gateway has it, before this one goes on alone."""
     when_behind: Literal["lead", "wait"] = "lead"
-    """What a gateway does that knows that it lacks something when the lease is over: lead after a while, or wait to be told."""
+    """What a gateway does that lacks something when the lease is over: lead after a while, or wait until it is told."""
 
 
 class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
