@@ -38,7 +38,8 @@ _KEPT = 16
 class Claim(msgspec.Struct, frozen=True):
     """What stands in the file of an epoch: who leads, for how many seconds after each beat, and who has a full copy.
 
-    With `ended`, it leads no more, and says so.
+    With `ended`, it leads no more, and says so. As long as it `waits` for the one before to stop, it has told nothing: then
+    its end says nothing of that one.
     """
 
     epoch: int
@@ -47,6 +48,12 @@ class Claim(msgspec.Struct, frozen=True):
     beat: int = 0
     copied: str = ""
     ended: bool = False
+    waits: bool = False
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether nobody who led up to it tells anything any more, as it says."""
+        return self.ended and not self.waits
 
 
 class Claims(Protocol):
@@ -175,11 +182,12 @@ class Lease:
 
     def look(self) -> Seen:
         """See who leads. OSError where the storage cannot be reached."""
+        began = self._clock()
         claim = self._claims.newest()
-        now = self._clock()  # behind the look: what was seen was written before
         if claim != self._seen:
-            self._seen, self._since = claim, now
-        return Seen(claim, claim is None or claim.ended or now - self._since >= claim.seconds * DRIFT)
+            self._seen, self._since = claim, self._clock()  # it was written before
+        # Up to when it stood still is known from before the look: the storage may have been slow to answer.
+        return Seen(claim, claim is None or claim.has_stopped or began - self._since >= claim.seconds * DRIFT)
 
     def claim(self, expected: Claim | None, least: int = 0, *, now: bool = False) -> bool:
         """Claim the epoch behind the last one, and behind `least`. False where another one was quicker, or the last claim is
@@ -190,26 +198,30 @@ class Lease:
         """
         seen = self.look()
         before = seen.claim
-        is_free = seen.is_over or (before is not None and before.node == self.node)
-        # Of its own claim nobody else tells anything: the process that made it has ended, or holds no claim any more.
+        is_free = seen.is_over or (before is not None and before.node == self.node and not before.waits)
+        # Under a claim of this node nobody tells anything: the process that made it has ended, or holds it no more.
         if not now and not (is_free and before == expected):
             return False
         began = self._clock()
-        new = Claim(max(0 if before is None else before.epoch, least) + 1, self.node, self.seconds)
+        waits = before is not None and not is_free
+        new = Claim(max(0 if before is None else before.epoch, least) + 1, self.node, self.seconds, waits=waits)
         if not self._claims.make(new):
             return False
         self._claim, self.epoch, self.until, self.copied = new, new.epoch, began + self.seconds, ""
         self._before = 0 if before is None else before.epoch
         # Behind the claim, the one before renews no more: it would see it.
-        self._may_begin = self._clock() + (0.0 if is_free or before is None else before.seconds * DRIFT)
+        self._may_begin = self._clock() + (before.seconds * DRIFT if before is not None and waits else 0.0)
         return True
 
     def may_begin(self) -> bool:
         """Whether the one before has stopped, so that this node may tell something. OSError as for `look`."""
-        if self._clock() >= self._may_begin:
-            return True
-        before = self._claims.get(self._before)
-        return before is not None and before.ended
+        if self._clock() < self._may_begin:
+            before = self._claims.get(self._before)
+            if before is None or not before.has_stopped:
+                return False
+        if self._claim is not None:
+            self._claim = msgspec.structs.replace(self._claim, waits=False)  # which the next renewal says
+        return True
 
     # --- who leads ------------------------------------------------------------------------------------------------------
 
