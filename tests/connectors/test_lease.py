@@ -218,7 +218,7 @@ def test_who_comes_late_waits_from_when_it_came(tmp_path: Path) -> None:
 
 
 def test_a_claim_that_is_taken_is_seen_at_the_next_renewal(tmp_path: Path) -> None:
-    """Who is told to lead claims at once, and begins when the one before has stopped, as that says, or as its lease is over."""
+    """Who is told to lead claims at once, and begins when the one before says that it has stopped, or its lease is over."""
     _, first, second = two(tmp_path)
     assert second.claim(None, now=True) and not second.may_begin()
     with pytest.raises(FencedError, match="epoch 2 stands in its place"):
@@ -230,7 +230,7 @@ def test_a_claim_that_is_taken_is_seen_at_the_next_renewal(tmp_path: Path) -> No
 
 
 def test_who_only_waited_to_lead_says_nothing_of_the_one_before(tmp_path: Path) -> None:
-    """A claim that was taken while another one led, and given up at once, lets nobody lead before that one's lease is over."""
+    """A claim that was taken while another one led, and given up at once, lets nobody lead before that one has stopped."""
     clock, first, second = two(tmp_path)
     third = Lease(ClaimFolder(str(tmp_path), "c"), "c", SECONDS, clock)
     assert second.claim(None, now=True)

@@ -56,7 +56,9 @@ retry_longest = 0.2
 """
 TOKEN = "a token of both gateways"  # noqa: S105 - of a test
 BEGAN = 1_700_000_000_000
-_POST_SECONDS = 20.0
+_POST_SECONDS = 60.0
+_PAUSE = 0.02
+"""How long devices wait between two posts."""
 
 
 class Receiver:
@@ -197,6 +199,91 @@ class Pair:
             assert time.monotonic() < until, [member.log[-2000:] for member in self.members]
             time.sleep(0.01)
 
+    @contextmanager
+    def posting(self) -> Iterator[None]:
+        """Devices post, one alarm after the other, for the length of a `with` block."""
+        stops = threading.Event()
+        failed: list[BaseException] = []
+
+        def go_on() -> None:
+            try:
+                while not stops.is_set():
+                    self.post(1)
+                    time.sleep(_PAUSE)
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=go_on)
+        thread.start()
+        try:
+            yield
+        finally:
+            stops.set()
+            thread.join(WAIT)
+        assert not failed, failed
+
+    # --- faults ---------------------------------------------------------------------------------------------------------
+
+    def kill(self, leader: Member) -> None:
+        """The leader dies, and comes back when the other one leads."""
+        leader.end()
+        self.wait_leads(self.other(leader))
+        leader.start()
+
+    def stop(self, leader: Member) -> None:
+        """The leader stands still, wherever it is, and goes on when the other one leads."""
+        assert leader.process is not None
+        leader.process.send_signal(signal.SIGSTOP)
+        try:
+            self.wait_leads(self.other(leader))
+        finally:
+            leader.process.send_signal(signal.SIGCONT)
+
+    def pull(self, leader: Member) -> None:
+        """The leader alone does not reach the lease until the other one leads."""
+        (leader.folder / "lease").unlink()
+        try:
+            self.wait_leads(self.other(leader))
+        finally:
+            (leader.folder / "lease").symlink_to(self.lease)
+
+    def pull_from_both(self, leader: Member) -> None:
+        """Nobody reaches the lease for a while, so nobody leads."""
+        gone = self.lease.with_name("gone")
+        self.lease.rename(gone)
+        eventually(lambda: not leader.leads)
+        gone.rename(self.lease)
+        self.leader()
+
+    def cut(self, leader: Member) -> None:
+        """The follower does not reach the leader, which goes on alone; then it does again."""
+        wire = self.wires[list(self.members).index(leader)]
+        wire.stall()
+        eventually(lambda: leader.standing.get("is_alone"))
+        wire.flow()
+        wire.cut()
+
+    def hand_over(self, leader: Member) -> None:
+        """The follower is told to lead."""
+        told = subprocess.run(
+            [*TIDELOG, "gateway", str(self.other(leader).file), "--take-over"],
+            env={**os.environ, "PAIR_TOKEN": TOKEN},
+            capture_output=True,
+            text=True,
+            timeout=WAIT,
+            check=False,
+        )
+        assert told.returncode == 0 and told.stdout.startswith("leads under epoch"), told
+
+    def end_cleanly(self, leader: Member) -> None:
+        """The leader is stopped as a service is, and comes back."""
+        leader.end(signal.SIGTERM)
+        self.wait_leads(self.other(leader))
+        leader.start()
+
+    def wait_leads(self, member: Member) -> None:
+        eventually(lambda: member.leads)
+
     def check_all_told(self) -> None:
         """Each alarm was told, under one id; what was told twice has the same id; no epoch went back."""
         eventually(lambda: len(set(self.receiver.numbers)) >= self.posted, 30)
@@ -217,7 +304,8 @@ def pair(folder: Path, more: str = "") -> Iterator[Pair]:
             home.mkdir()
             (home / "plant.tide").write_text(PROGRAM)
             member = Member(home, port)
-            settings = {"lease": folder / "lease", "other": wires[1 - i].port, "hook": receiver.port, "more": more}
+            (home / "lease").symlink_to(folder / "lease")  # which can be pulled from one alone
+            settings = {"lease": "lease", "other": wires[1 - i].port, "hook": receiver.port, "more": more}
             member.file.write_text(SETTINGS.format(port=port, **settings))
             members.append(member)
         found = Pair(folder, receiver, wires, members)
