@@ -1,12 +1,12 @@
-"""Two nodes with a state each, in one process: one leads a run, the other one follows it, and what stands between is drawn.
+"""Two nodes with a state each, in one process: one leads a run, the other one follows it, and faults are drawn.
 
-States, sessions, what waits for a copy, and what follows are the real ones. The lease, the network, devices and receivers are
-the world's.
+States, sessions, what waits for a copy, and what follows are the real ones. The lease, the network, devices and receivers
+are the world's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -78,7 +78,7 @@ class Device(MemorySource):
         return [Batch([fact], position={"at": i + 1}) for i, fact in enumerate(facts) if i >= begin]
 
     def resume(self, position: dict[str, Any]) -> None:
-        assert position["at"] >= self._world.received, "what has a receipt is lost"
+        assert self._world.is_forced or position["at"] >= self._world.received, "what has a receipt is lost"
         self._rest = iter(self._from(position["at"]))
 
     def acknowledge(self, position: dict[str, Any]) -> None:
@@ -105,6 +105,7 @@ class Receiver:
         self._heading = heading
 
     async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        assert self._node.held.holds, "told after the lease was over"
         for i, answer in enumerate(answers):
             await anyio.lowlevel.checkpoint()
             name = f"{self._heading.run}-{self._heading.first + i}"
@@ -165,7 +166,7 @@ class Wire:
         return state
 
     async def behind(self, name: str, position: Position, wait: float) -> Reply:
-        await anyio.lowlevel.checkpoint()
+        await self._world.delay()
         state, partner = self._state(), self._world.leader.partner
         self._world.pass_()
         entries: list[Entry] | None = state.behind(position)
@@ -176,6 +177,7 @@ class Wire:
             await state.wait_for_news(wait)
             entries = state.behind(position) or []
         self._world.pass_()
+        await self._world.delay()
         self._state()
         return Reply(state.epoch, state.commits, entries)
 
@@ -185,9 +187,22 @@ class Wire:
 
 
 class PairWorld:
-    """Gives the lease now to one node, now to the other, as long as it has all; `emit` is how the run tells its answers."""
+    """Gives the lease now to one node, now to the other, as long as it has all, or, where it is forced to, whatever it has.
 
-    def __init__(self, folder: Path, plan: Plan, facts: Sequence[Record], emit: EmitMode, chance: Random) -> None:
+    `emit` is how the run tells its answers.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        facts: Sequence[Record],
+        emit: EmitMode,
+        chance: Random,
+        *,
+        is_forced: bool = False,
+    ) -> None:
+        self.is_forced = is_forced
         self.folder, self.plan, self.facts, self.emit, self.chance = folder, plan, facts, emit, chance
         self.received = 0
         self.told: dict[str, AnyAnswer] = {}
@@ -199,6 +214,7 @@ class PairWorld:
         self.leading: SharedState | None = None
         self.copied = ""
         self.kinds: set[str] = set()
+        self._hot: dict[str, Follower] = {}
 
     def hear(self, name: str, answer: AnyAnswer, epoch: int | None) -> None:
         """Somebody is told an answer: whatever comes again is what came before, and nobody older tells anything."""
@@ -213,10 +229,24 @@ class PairWorld:
         if self.is_cut:
             raise ConnectorError("the wire is cut")
 
+    async def delay(self) -> None:
+        """What passes the wire takes a while."""
+        for _ in range(self.chance.choice((0, 1, 5, 30))):
+            await anyio.lowlevel.checkpoint()
+
+    async def _follower(self, node: Node) -> Follower:
+        """The node as it goes on: the process that has followed so far, or a new one."""
+        follower = self._hot.pop(node.name, None)
+        if follower is None:
+            follower = node.follower()
+            await follower.open()
+        return follower
+
     async def live(self, *, disturbed: bool) -> bool:
         """One leads until it is killed, fenced, or has come to its end; returns whether it has."""
         chance = self.chance
-        able = [node for node in self.nodes if not self.epoch or node.name in (self.leader.name, self.copied)]
+        is_first = self.is_forced or not self.epoch
+        able = [node for node in self.nodes if is_first or node.name in (self.leader.name, self.copied)]
         leader = chance.choice(able)
         other = self.nodes[1 - self.nodes.index(leader)]
         self.kinds.add("again" if leader is self.leader else "taken over")
@@ -224,9 +254,10 @@ class PairWorld:
         for node in self.nodes:
             node.machine.revive(None)
             node.held.holds = False
-        first, second = leader.follower(), other.follower()
-        await first.open()
-        await second.open()
+        first, second = await self._follower(leader), await self._follower(other)
+        await first.make_ready()
+        if first.is_hot and self.kinds & {"taken over"}:
+            self.kinds.add("hot")
         fault = chance.choice(("kill", "kill", "fence", "cut", "follower", "both", "none")) if disturbed else "none"
         if fault in ("kill", "both"):
             leader.machine.revive(chance.randint(1, 40))
@@ -242,7 +273,7 @@ class PairWorld:
         is_done = False
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_until_killed, second.run)
+                tasks.start_soon(self._follow, second, other)
                 if fault in ("fence", "cut"):
                     tasks.start_soon(self._fence, leader.held, tasks, chance.randint(0, 120))
                 with suppress(KilledError, FencedError):
@@ -257,8 +288,9 @@ class PairWorld:
         self.leading = None
         leader.held.holds = False
         first.state.stop_leading()
-        for follower in (first, second):
-            follower.state.close()
+        first.state.close()
+        if other.name not in self._hot:
+            second.state.close()
         self.kinds |= {fault, "alone" if not self.copied else "together"}
         return is_done
 
@@ -266,9 +298,13 @@ class PairWorld:
         for _ in range(steps):
             await anyio.lowlevel.checkpoint()
         held.holds = False
-        tasks.cancel_scope.cancel()
+        if self.chance.random() < 0.3:
+            tasks.cancel_scope.cancel()  # otherwise it has to notice by itself
 
-
-async def _until_killed(work: Callable[[], Any]) -> None:
-    with suppress(KilledError):
-        await work()
+    async def _follow(self, follower: Follower, node: Node) -> None:
+        """Follow until the life ends; who is not killed is hot then."""
+        try:
+            self._hot[node.name] = follower
+            await follower.run()
+        except KilledError:
+            del self._hot[node.name]
