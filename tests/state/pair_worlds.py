@@ -79,7 +79,11 @@ class Device(MemorySource):
 
     def resume(self, position: dict[str, Any]) -> None:
         assert self._world.is_forced or position["at"] >= self._world.received, "what has a receipt is lost"
-        self._rest = iter(self._from(position["at"]))
+        self._rest = iter(self._from(max(position["at"], self._world.received)))
+
+    async def receive(self) -> Batch | None:
+        await anyio.sleep(self._world.chance.choice((0, 0, 0.05)))
+        return await super().receive()
 
     def acknowledge(self, position: dict[str, Any]) -> None:
         self._world.received = max(self._world.received, position["at"])
@@ -258,13 +262,13 @@ class PairWorld:
         await first.make_ready()
         if first.is_hot and self.kinds & {"taken over"}:
             self.kinds.add("hot")
-        fault = chance.choice(("kill", "kill", "fence", "cut", "follower", "both", "none")) if disturbed else "none"
+        fault = chance.choice(("kill", "kill", "fence", "cut", "cut", "follower", "both")) if disturbed else "none"
         if fault in ("kill", "both"):
-            leader.machine.revive(chance.randint(1, 40))
+            leader.machine.revive(chance.randint(1, 25))
         if fault in ("follower", "both"):
-            other.machine.revive(chance.randint(1, 20))
+            other.machine.revive(chance.randint(1, 12))
         if fault == "cut":
-            self.left_on_wire = chance.randint(0, 25)
+            self.left_on_wire = chance.randint(2, 20)
         self.epoch += 1
         leader.held.epoch, leader.held.holds, leader.held.copied = self.epoch, True, ""
         self.leading = first.state
@@ -274,7 +278,7 @@ class PairWorld:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._follow, second, other)
-                if fault in ("fence", "cut"):
+                if fault in ("fence", "cut", "follower"):
                     tasks.start_soon(self._fence, leader.held, tasks, chance.randint(0, 120))
                 with suppress(KilledError, FencedError):
                     await cast(Run, first.running).engine.run()
@@ -297,6 +301,8 @@ class PairWorld:
     async def _fence(self, held: Held, tasks: anyio.abc.TaskGroup, steps: int) -> None:
         for _ in range(steps):
             await anyio.lowlevel.checkpoint()
+        if self.chance.random() < 0.7:
+            await anyio.sleep(self.chance.uniform(0, 3 * PATIENCE))
         held.holds = False
         if self.chance.random() < 0.3:
             tasks.cancel_scope.cancel()  # otherwise it has to notice by itself

@@ -28,7 +28,7 @@ alarm(P) :- hot(P) since[0, 3] hot(P), not off(P).
 long(P) :- alarm(P) for 2.
 """
 PLAN = tidelog.compile(PROGRAM)
-LIVES = 6
+LIVES = 8
 QUICK_DISK = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108 - folders in it have names of their own
 """Power does not fail here, so nothing has to be on a disk."""
 
@@ -45,7 +45,7 @@ def facts_of(chance: Random) -> list[Record]:
     """Readings of some pumps, in order."""
     return [
         (chance.choice(("hot", "hot", "hot", "off")), (chance.choice("xyz"),), time, time + chance.choice((0, 0, 1)))
-        for time in sorted(chance.randint(0, 30) for _ in range(chance.randint(5, 25)))
+        for time in sorted(chance.randint(0, 30) for _ in range(chance.randint(20, 40)))
     ]
 
 
@@ -90,7 +90,7 @@ def test_one_id_is_that_of_one_answer_whoever_leads(seed: int) -> None:
 def test_the_worlds_have_each_kind_of_fault() -> None:
     """What is drawn are takeovers by who is hot, restarts, runs alone and together, and each fault."""
     kinds: set[str] = set()
-    for seed in range(40):
+    for seed in range(16):
         check(seed, kinds)
     faults = {"kill", "fence", "cut", "follower", "both", "none"}
     assert kinds == {"again", "taken over", "hot", "alone", "together", *faults}

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -135,6 +136,13 @@ def _empty(folder: Path) -> None:
     make_folder(folder, PRIVATE)
 
 
+def _aside(folder: Path) -> Path:
+    """A name that nothing has, for what is set aside now: the later, the higher."""
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    names = (folder.with_name(f"{folder.name}.{moment}.{number:03}.followed") for number in count())
+    return next(name for name in names if not name.exists())
+
+
 def _exchange(folder: Path, new: Path, was_empty: bool) -> None:
     """Put a folder with a state into the place of another one; what stands beside the state there stays."""
     for path in folder.iterdir():
@@ -143,7 +151,7 @@ def _exchange(folder: Path, new: Path, was_empty: bool) -> None:
     if was_empty:
         shutil.rmtree(folder)
     else:
-        aside = folder.with_name(f"{folder.name}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.followed")
+        aside = _aside(folder)
         os.rename(folder, aside)
         logger.warning("the state was not that of the other gateway, or too far behind: it is set aside in `%s`", aside)
         for old in sorted(folder.parent.glob(f"{folder.name}.*.followed"))[:-_ASIDE]:
