@@ -18,6 +18,9 @@ from tidelog.connectors.standby.shared_state import SharedState
 
 logger = logging.getLogger("tidelog")
 
+SILENT_SECONDS = 3.0
+"""For how long the other gateway, which asks each second, may say nothing before commits wait for it no more."""
+
 
 class Partner:
     """Follows what the other gateway copies of `states`, by name; within the event loop.
@@ -37,6 +40,7 @@ class Partner:
         self._follower = ""
         self._complete = time.monotonic()
         self._taken: dict[SharedState, int] = {}
+        self._heard = time.monotonic()
         self._moved: anyio.Event | None = None
         self._leaving: anyio.Lock | None = None
 
@@ -62,7 +66,7 @@ class Partner:
                 return
             self._follower = node
             self._taken.clear()
-        self._taken[state] = commit
+        self._taken[state], self._heard = commit, time.monotonic()
         if self._moved is not None:
             self._moved.set()
             self._moved = None
@@ -79,6 +83,11 @@ class Partner:
     def is_waited_for(self) -> bool:
         """Whether commits wait until the other one has them."""
         return bool(self.node)
+
+    async def look(self) -> None:
+        """Go on alone where the other one has gone, also while nothing is committed: then the page says so, and the lease."""
+        if self.node and time.monotonic() - self._heard > self._patience + SILENT_SECONDS:
+            await self._go_on_alone()
 
     async def wait(self, state: SharedState, commit: int) -> None:
         """Wait until the other one has this commit, or until the lease says that it has not."""
@@ -98,7 +107,6 @@ class Partner:
             self.node, self._follower, self.since = "", "", self._now()
             self.alone_count += 1
             logger.warning(
-                "the other gateway has not copied a commit within %g s: this one leads alone, and what it takes and tells "
-                "from now on is lost with it until the other one is back",
-                self._patience,
+                "the other gateway is away, or too slow: this one leads alone, and what it takes and tells from now on is "
+                "lost with it until the other one is back"
             )

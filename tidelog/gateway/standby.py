@@ -158,6 +158,7 @@ class Standby:
         while True:
             self.keeper.turned()
             self.lease.check()
+            await self.partner.look()
             await anyio.sleep(_LOOK)
 
     async def stop_leading(self) -> None:
