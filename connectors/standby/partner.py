@@ -85,7 +85,7 @@ class Partner:
         return bool(self.node)
 
     async def look(self) -> None:
-        """Go on alone where the other one has gone, also while nothing is committed: then the page says so, and the lease."""
+        """Go on alone where the other one has gone, also while nothing is committed: so the page and the lease say so."""
         if self.node and time.monotonic() - self._heard > self._patience + SILENT_SECONDS:
             await self._go_on_alone()
 

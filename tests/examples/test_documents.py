@@ -14,6 +14,7 @@ SLOWEST = (
     "docs/howto/gateway.md",
     "docs/howto/restart.md",
     "docs/howto/spark.md",
+    "docs/howto/standby.md",
     "docs/reference/aggregates.md",
     "docs/reference/batch.md",
     "docs/reference/data.md",
