@@ -39,7 +39,7 @@ def run() -> list[Figure]:
             lambda both, leader: (leader.folder / "lease").unlink(),
             lambda both, leader: (leader.folder / "lease").symlink_to(both.lease),
         ),
-        "told to hand over": (lambda both, leader: both.hand_over(leader), lambda both, leader: None),
+        "told to hand over": (lambda both, leader: _tell(both.other(leader)), lambda both, leader: None),
     }
     took: dict[str, list[float]] = {name: [] for name in faults}
     chance = random.Random(int(os.environ.get("SEED", "1")))
@@ -72,6 +72,10 @@ def run() -> list[Figure]:
             Figure("standby", f"{name}, longest of {len(times)}", max(times), "s", MOST_SECONDS),
         )
     ]
+
+
+def _tell(member: Any) -> None:
+    member.ask("/-/take-over", b"", 60.0)
 
 
 def _send(member: Any, number: int) -> None:

@@ -188,7 +188,7 @@ class StandbySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """What the other one is told: its token of `[http]`, or that of a user who may configure."""
     ca: str = ""
     """Whose certificates are trusted (PEM); those of the system, unless told."""
-    lease_seconds: Positive = 1.5
+    lease_seconds: Positive = 1.2
     """For how long a gateway may lead after it has begun to renew the lease."""
     renew_every: Positive = 0.3
     copy_within: Positive = 1.0
