@@ -1,7 +1,8 @@
 """One page of figures with the machine, the versions and a picture, kept with each release: `make bench-report`.
 
 What is measured beside other tools comes first: a stream, aggregates, whole files. Then what tidelog costs beside code by
-hand, and what an event costs in an engine. Each figure is of one run on one machine, and ratios are what to compare.
+hand, what an event costs in an engine, and suites of others. Each figure is of one run on one machine, and ratios are what
+to compare.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from benchmarks.columns import suite as columns
 from benchmarks.figures import Figure, keep
+from benchmarks.suites import running
 from tidelog.version import VERSION
 
 PAGE = Path(__file__).parent.parent / "docs" / "background" / "benchmarks.md"
@@ -81,6 +83,7 @@ PARTS = (
         "python -m benchmarks.runtime.latency",
         partial(_run, "benchmarks.runtime.latency"),
     ),
+    Part("Public suites", running.told(), "python -m benchmarks.suites run timescales --drawn", running.for_page),
 )
 
 

@@ -17,6 +17,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit
@@ -220,7 +221,9 @@ class WebhookSink(GivingUp):
         try:
             with anyio.fail_after(self._endpoint.timeout * 2):  # of a body that never ends
                 headers = self._signed(name, body)
-                async with self._client.stream("POST", self._endpoint.url, content=body, headers=headers) as answer:
+                request = self._client.build_request("POST", self._endpoint.url, content=body, headers=headers)
+                request.stream = _Body(body)
+                async with aclosing(await self._client.send(request, stream=True)) as answer:
                     status, told = answer.status_code, _retry_after(answer.headers.get("retry-after", ""))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return f"{type(error).__name__}: {error}"[:_MOST_TEXT].rstrip(": "), None, False
@@ -243,6 +246,21 @@ class WebhookSink(GivingUp):
         if not self._told or moment - self._told >= _TOLD_EVERY:
             self._told = moment
             logger.warning("%s: %s", self.name, text)
+
+
+class _Body(httpx.AsyncByteStream):
+    """A body in one piece. The library's own is a generator, which is never closed where a request is cancelled."""
+
+    def __init__(self, data: bytes) -> None:
+        self._rest = [data]
+
+    def __aiter__(self) -> _Body:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._rest:
+            raise StopAsyncIteration
+        return self._rest.pop()
 
 
 def sign(key: bytes, name: str, moment: str, body: bytes) -> str:

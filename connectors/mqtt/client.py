@@ -30,13 +30,11 @@ from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.library import CONNECT_SECONDS, PROPERTIES_OF, BufferingClient
 from tidelog.connectors.mqtt.packets import Incoming, Refusal, Unsendable, check_packet, packet_size, publish_packet
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
-from tidelog.connectors.transport.backoff import pause_before
+from tidelog.connectors.transport.backoff import FIRST_PAUSE, pause_before
 from tidelog.plans.diagnostics.errors import SpecError
 
 logger = logging.getLogger("tidelog")
 
-FIRST_PAUSE = 0.5
-"""The pause, in seconds, before the second attempt to connect; doubled each time, and cut at random."""
 _LOOK_SECONDS = 5.0
 """How often, at the least, it is seen whether the broker is still there."""
 REST = 0.002

@@ -13,12 +13,12 @@ from typing import Literal
 import anyio
 
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.client import FIRST_PAUSE, ClientStatistics, MqttClient
+from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
 from tidelog.connectors.mqtt.packets import Refusal, Unsendable
 from tidelog.connectors.mqtt.trials import Trials, Tried
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
-from tidelog.connectors.transport.backoff import pause_before
+from tidelog.connectors.transport.backoff import FIRST_PAUSE, pause_before
 from tidelog.runtime.ports.durability import Heading, Promise
 from tidelog.runtime.ports.interfaces import AnyAnswer
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import SystemRandom
 
+FIRST_PAUSE = 0.5
+"""The pause, in seconds, before the second attempt to reach a server; doubled each time, and cut at random."""
 _DOUBLED = 60
 _CHANCE = SystemRandom()
 

@@ -58,6 +58,9 @@ OUTBOX_FILE = Form(3, "let what it holds be taken with the version that wrote it
 TABLES = Form(2, "choose another place", oldest=2)
 """The manifest of the tables of `ingest` and `spark run`: `connectors/spark/tables/tables.py`."""
 
+HISTORY = Form(1, "move the file away, and begin with a new history")
+"""An entry of the history of alarms beside a state: `connectors/http/desk/history.py`."""
+
 
 def brought_up(form: Form, data: Any, found: object, what: str, writer: str = "") -> Any:
     """What is stored in a form's version `found`, as this version stores it.

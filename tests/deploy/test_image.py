@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
 import subprocess
+import tarfile
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -102,9 +104,11 @@ def test_the_image_runs_and_goes_on(tmp_path: Path) -> None:
     with apart(tmp_path, Containers) as tool:
         tool.build_base()
         volumes = str(CERTIFICATES) if CERTIFICATES.is_dir() else ""
-        told = tool.run(ROOT / "deploy" / "build-image", more={"BASE": BASE, "VOLUMES": volumes})
+        more = {"BASE": BASE, "VOLUMES": volumes, "ARCHIVE": str(tmp_path / "image.tar")}
+        told = tool.run(ROOT / "deploy" / "build-image", more=more)
         assert re.search(rf"^localhost/tidelog:{re.escape(VERSION)} +[\d.]+ MB$", told, re.MULTILINE)
         look_at(tool)
+        look_into(tmp_path / "image.tar", told)
         run_twice(tool, plant, port, tmp_path / "told.txt")
         run_app(tool, plant, port, tmp_path)
 
@@ -118,6 +122,21 @@ def look_at(tool: Containers) -> None:
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
     assert config["User"] == "10001:10001" and config["Volumes"] == {"/var/lib/tidelog": {}}
     assert found["HealthCheck" if "HealthCheck" in found else "Healthcheck"]["Test"][:2] == ["CMD", "tidelog"]
+
+
+def look_into(archive: Path, told: str) -> None:
+    """What is pushed by another machine is the image as it is, with its health check, under the digest that was told."""
+    with tarfile.open(archive) as packed:
+
+        def read(name: str) -> bytes:
+            file = packed.extractfile(f"./{name}")
+            assert file is not None
+            return file.read()
+
+        manifest = read("manifest.json")
+        assert f"packed localhost/tidelog@sha256:{hashlib.sha256(manifest).hexdigest()} into {archive}" in told
+        config = json.loads(read(json.loads(manifest)["config"]["digest"].removeprefix("sha256:")))["config"]
+    assert config["Healthcheck"]["Test"][:2] == ["CMD", "tidelog"] and config["User"] == "10001:10001"
 
 
 def run_twice(tool: Containers, plant: Path, port: int, told: Path) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from tidelog import SpecError, version
 from tidelog.connectors.http.desk import history as module
 from tidelog.connectors.http.desk.history import History
 from tidelog.plans.alarms.entries import Entry
+from tidelog.plans.data.forms import Form
 
 FIRST, SECOND, THIRD = (Entry(at, "acknowledge", "hot", ("north",), "anna", f"step {at}") for at in (1, 2, 3))
 
@@ -105,6 +110,54 @@ def test_a_full_disk_costs_nothing_but_a_warning(
     history.add([THIRD])
     history.committing(3)
     assert read(path, 3) == [FIRST, SECOND, THIRD]
+
+
+def test_each_commit_says_its_form(tmp_path: Path) -> None:
+    """Behind its entries, with the version that wrote them."""
+    written(tmp_path / "h", FIRST, SECOND)
+    marks = [json.loads(line) for line in (tmp_path / "h").read_text().splitlines() if line.startswith('{"run"')]
+    assert marks == [{"run": "a", "events": number, "form": 1, "by": version.VERSION} for number in (1, 2)]
+
+
+def test_a_file_without_forms_goes_on(tmp_path: Path) -> None:
+    """As the first versions wrote it: what follows has a form, and all of it is read."""
+    lines = [
+        '{"at":1,"kind":"acknowledge","alarm":"hot","args":["north"],"who":"anna","comment":"step 1"}',
+        '{"run":"a","events":1}',
+    ]
+    (tmp_path / "h").write_text("".join(f"{line}\n" for line in lines))
+    assert read(tmp_path / "h", 1) == [FIRST]
+    written(tmp_path / "h", SECOND, first=2)
+    assert read(tmp_path / "h", 2) == [FIRST, SECOND]
+
+
+def test_earlier_forms_are_brought_up_commit_by_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version, with another form, reads on in the same file, writes its own behind it, and reads both."""
+    path = tmp_path / "h"
+    written(path, FIRST)
+
+    def step(entry: dict[str, Any]) -> dict[str, Any]:
+        return {**entry, "comment": entry["comment"] + ", brought up"}
+
+    later = Form(2, "begin anew", steps={1: step})
+    monkeypatch.setattr(module, "HISTORY", later)
+    written(path, SECOND, first=2)
+    brought = msgspec.structs.replace(FIRST, comment="step 1, brought up")
+    assert read(path, 2) == [brought, SECOND]
+    monkeypatch.undo()
+    with pytest.raises(SpecError, match=r"the history of alarms in `.*h` was stored by tidelog .* in format 2, and this is"):
+        History(path)
+
+
+def test_what_a_newer_version_has_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, also where the form is the same, and in the file that was renamed."""
+    with monkeypatch.context() as patch:
+        patch.setattr(version, "VERSION", "1000.2.0")
+        written(tmp_path / "h.1", FIRST)
+    with pytest.raises(
+        SpecError, match=r"stored by tidelog 1000\.2\.0 .*: go on with tidelog 1000\.2\.0, or a newer one; or move"
+    ):
+        History(tmp_path / "h")
 
 
 def test_a_file_that_grows_is_renamed(tmp_path: Path) -> None:

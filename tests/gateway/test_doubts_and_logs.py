@@ -38,7 +38,7 @@ def told(text: str) -> list[tuple[str, str]]:
         (
             '[[source]]\nname = "s"',
             "missing key `type` of `source` `s`",
-            "known are mqtt, replay, http, modbus, opcua, spec",
+            "known are http, modbus, mqtt, opcua, replay, spec",
         ),
         ('[[source]]\ntype = "mqtt"\nurl = "mqtt://h"', "missing key `name` of `source`", ""),
         (f'{BROKER}[[source.map]]\ntopic = "x"', "missing key `predicate` of `source.map`", ""),

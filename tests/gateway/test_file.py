@@ -19,7 +19,8 @@ from tidelog.commands.outcome import show_diagnostics
 from tidelog.connectors.mqtt.settings import Broker
 from tidelog.connectors.transport.secret import Secret
 from tidelog.gateway.file.reading import read_text
-from tidelog.gateway.file.settings import GatewaySettings, MqttSourceSettings
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.kinds.own.mqtt import MqttSourceSettings
 from tidelog.gateway.logs import JsonFormatter, RateLimit, TextFormatter, letter_line, letter_logged
 from tidelog.gateway.systemd import Notifier
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError

@@ -12,7 +12,7 @@ from pairs import Pair, pair
 
 from tidelog.gateway.building import build
 from tidelog.gateway.file.reading import read_settings
-from tidelog.gateway.standby import check_standby
+from tidelog.gateway.pair.standby import check_standby
 from tidelog.plans.diagnostics.errors import SpecError
 from waiting import eventually
 

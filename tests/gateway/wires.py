@@ -19,7 +19,10 @@ class Wire:
     def __init__(self, target: int) -> None:
         self.port, self._target = free_port(), target
         self._flows, self._is_closed = threading.Event(), False
+        self._answers = threading.Event()
+        self._is_away = False
         self._flows.set()
+        self._answers.set()
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
@@ -32,7 +35,7 @@ class Wire:
 
     def __exit__(self, *exc: object) -> None:
         self._is_closed = True
-        self._flows.set()
+        self.flow()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut()
@@ -46,6 +49,22 @@ class Wire:
     def flow(self) -> None:
         """What was held up goes on."""
         self._flows.set()
+        self._answers.set()
+
+    def deafen(self) -> None:
+        """What is sent to the target passes, and nothing that it answers."""
+        self._answers.clear()
+
+    def leave(self) -> None:
+        """Reset all connections, and each that is made, until `come_back`."""
+        self._is_away = True
+        self.cut()
+
+    def come_back(self) -> None:
+        """Reset all connections: what was held up is lost. New ones can be made."""
+        self._is_away = False
+        self.cut()
+        self.flow()
 
     def cut(self) -> None:
         """Reset all connections: what is on its way is lost. New ones can be made."""
@@ -68,6 +87,9 @@ class Wire:
                 near, _ = self._listener.accept()
             except OSError:
                 return
+            if self._is_away:
+                near.close()
+                continue
             try:
                 far = socket.create_connection(("127.0.0.1", self._target), WAIT)
             except OSError:
@@ -78,14 +100,15 @@ class Wire:
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the wire adds no pauses of its own
             with self._lock:
                 self._sockets |= {near, far}
-            self._start(self._carry, near, far)
-            self._start(self._carry, far, near)
+            self._start(self._carry, near, far, self._flows)
+            self._start(self._carry, far, near, self._flows, self._answers)
 
-    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+    def _carry(self, source: socket.socket, target: socket.socket, *gates: threading.Event) -> None:
         with suppress(OSError):
             source.settimeout(None)
             while data := source.recv(PIECE):
-                self._flows.wait()
+                for gate in gates:
+                    gate.wait()
                 target.sendall(data)
         for one in (source, target):
             with suppress(OSError):

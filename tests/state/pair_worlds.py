@@ -24,7 +24,7 @@ from tidelog.connectors.standby.partner import Partner
 from tidelog.connectors.standby.shared_state import Entry, Position, SharedState
 from tidelog.connectors.standby.wire import Reply
 from tidelog.gateway.engines import Running
-from tidelog.gateway.following import Follower
+from tidelog.gateway.pair.following import Follower
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import ConnectorError, FencedError
 from tidelog.plans.plan.plan import Plan

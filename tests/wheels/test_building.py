@@ -6,11 +6,15 @@ import re
 import runpy
 import sys
 import tomllib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from examples.documents import ROOT
+
+from releasing.pins import BUILD_PINS, TOOL_PINS, TOOLS, build_requirements
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOWS = {path.name: path.read_text("utf-8") for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))}
@@ -57,14 +61,37 @@ def test_actions_are_pinned_by_commit(name: str) -> None:
 
 
 def test_only_jobs_that_publish_or_sign_may_write() -> None:
-    """Whatever builds or runs code of others has nothing but the right to read; but the image is built where it is pushed,
-    once all has been published."""
+    """Whatever builds or runs code of others has nothing but the right to read: the image is built by one job, and pushed
+    by another, which takes it as it is, once all has been published."""
     assert all(yaml.safe_load(text)["permissions"] == {"contents": "read"} for text in WORKFLOWS.values())
     writing = {name for name, job in RELEASE["jobs"].items() if "write" in job.get("permissions", {}).values()}
-    assert writing == {"attest", "publish", "image", "release"}
-    assert RELEASE["jobs"]["image"]["needs"] == "publish"
+    assert writing == {"attest", "publish", "push", "release"}
+    assert set(RELEASE["jobs"]["push"]["needs"]) == {"image", "publish"}
+    assert not [step for step in RELEASE["jobs"]["push"]["steps"] if "checkout" in step.get("uses", "")]
+    assert not re.search(
+        r"pip|apt-get|buildah|python", "\n".join(step.get("run", "") for step in RELEASE["jobs"]["push"]["steps"])
+    )
     assert RELEASE["jobs"]["publish"]["environment"]["name"] == "pypi"
     assert not [job for job in CHECKS["jobs"].values() if "permissions" in job]
+
+
+@pytest.mark.parametrize(("pins", "wanted"), [(BUILD_PINS, build_requirements()), (TOOL_PINS, TOOLS)])
+def test_what_builds_is_pinned_by_hashes(pins: Path, wanted: Sequence[str]) -> None:
+    """What wheels are built with, the compiler too, and each tool of the workflow."""
+    blocks = re.split(r"\n(?=[a-z])", pins.read_text("utf-8").partition("\n")[2])
+    assert all("==" in block and "--hash=sha256:" in block for block in blocks)
+    assert {re.split(r"[<>=\[]", item)[0] for item in wanted} <= {block.partition("==")[0] for block in blocks}
+
+
+def test_releases_are_built_with_what_is_pinned() -> None:
+    """The workflow installs no other tools; and what a build installs itself is pinned, too."""
+    lines = re.findall(r"pip install (.*)", WORKFLOWS["release.yml"])
+    ours = [line for line in lines if re.fullmatch(r"--require-hashes --requirement (source/\*/)?building/tools\.txt", line)]
+    assert len(ours) == 3
+    assert [line for line in lines if line not in ours and "tidelog" not in line] == []
+    assert "PIP_CONSTRAINT=building/constraints.txt python -m build" in WORKFLOWS["release.yml"]
+    wheels = SETTINGS["tool"]["cibuildwheel"]
+    assert (wheels["build-frontend"], wheels["environment"]["PIP_BUILD_CONSTRAINT"]) == ("pip", "building/constraints.txt")
 
 
 def test_nothing_is_published_that_was_not_tried() -> None:

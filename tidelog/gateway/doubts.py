@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from tidelog.connectors.mapping.mapper import unread_levels
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.hiding import is_secret
-from tidelog.gateway.file.settings import GatewaySettings, MessageSource, WebhookSinkSettings
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.kinds.own.webhook import WebhookSinkSettings
+from tidelog.gateway.kinds.settings import TakesMessages
 
 
 def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
@@ -15,7 +17,7 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
     for unit in units:
         name = unit.settings.name
         for source in settings.source:
-            if isinstance(source, MessageSource) and source.program in ("", name):
+            if isinstance(source, TakesMessages) and source.program in ("", name):
                 yield from _unread(source, unit)
         if not unit.choices:
             seen = "is seen on the page alone" if settings.http is not None else "is seen by nobody"
@@ -27,7 +29,7 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
                     yield f'sink `{sink.name}`: the header `{header}` stands in the file: say `{{ env = "NAME" }}`'
 
 
-def _unread(source: MessageSource, unit: Unit) -> Iterator[str]:
+def _unread(source: TakesMessages, unit: Unit) -> Iterator[str]:
     for one in source.map:
         for level in unread_levels(unit.plan.schema, one):
             told = f"the level `{{{level}}}` of `{one.topic}` is read by no field of `{one.predicate}`"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.outbox.spec import OutboxSpec, parse_outbox
-from tidelog.gateway.file.settings import GatewaySettings, SpecSinkSettings
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.kinds.own.spec import SpecSinkSettings
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
-from tidelog.gateway.file.settings import GatewaySettings, OpcUaSourceSettings
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.kinds.kind import Place
+from tidelog.gateway.kinds.table import kind_of
 from tidelog.plans.diagnostics.errors import SpecError
 
 
@@ -17,19 +18,19 @@ def check_surroundings(settings: GatewaySettings, folder: Path) -> None:
     `folder` is that of the file.
     """
     wrong = [*_of_state(settings, folder), *_of_letters(settings, folder), *_of_tap(settings, folder)]
-    wrong += _of_secrets(settings, folder)
+    wrong += _of_ends(settings, folder)
     if wrong:
         raise SpecError("; ".join(wrong))
 
 
-def _of_secrets(settings: GatewaySettings, folder: Path) -> Iterator[str]:
-    """The passwords and certificates with which one connects; other secrets are read when the ends are made."""
+def _of_ends(settings: GatewaySettings, folder: Path) -> Iterator[str]:
+    """What each end needs to connect, such as a password; other secrets are read when the ends are made."""
+    place = Place(settings.name, folder)
     for end in (*settings.source, *settings.sink):
+        check = kind_of(end).check
         try:
-            if isinstance(end, BrokerSettings | OpcUaSourceSettings) and end.password is not None:
-                end.password.reveal(folder)
-            if isinstance(end, BrokerSettings) and Broker.parse(end.url).is_tls:
-                tls_context(end, str(folder))
+            if check is not None:
+                check(end, place)
         except SpecError as error:
             yield f"`{end.name}`: {error}"
 

@@ -7,14 +7,8 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from tidelog.connectors.sinks.choosing import Choice
-from tidelog.gateway.file.settings import (
-    AnySink,
-    GatewaySettings,
-    MqttSinkSettings,
-    ProgramSettings,
-    SpecSinkSettings,
-    WebhookSinkSettings,
-)
+from tidelog.gateway.file.settings import GatewaySettings, ProgramSettings
+from tidelog.gateway.kinds.settings import Chooses, EndSettings
 from tidelog.plans.data.facts import PredicateSchema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
@@ -28,12 +22,12 @@ _STORMS: Final = {
 """What sinks that want it are told of storms."""
 
 
-def sinks_of(program: ProgramSettings, settings: GatewaySettings) -> list[AnySink]:
+def sinks_of(program: ProgramSettings, settings: GatewaySettings) -> list[EndSettings]:
     """The sinks of one program."""
     return [sink for sink in settings.sink if sink.program in ("", program.name)]
 
 
-def storms_of(sinks: Sequence[AnySink]) -> list[Storm]:
+def storms_of(sinks: Sequence[EndSettings]) -> list[Storm]:
     """What sinks are told of storms; SpecError for one that is told of conditions, which are no alarms."""
     return [storm for sink in sinks if (storm := _storm_of(sink)) is not None]
 
@@ -47,21 +41,21 @@ def chosen(predicates: Sequence[str], plan: Plan) -> list[str]:
     return list(predicates) or outputs
 
 
-def told_to(sink: MqttSinkSettings | WebhookSinkSettings, plan: Plan) -> list[str]:
-    """The names under which a sink is told something; SpecError as for `chosen`."""
+def told_to(sink: EndSettings, plan: Plan) -> list[str]:
+    """The names under which a sink is told something, all of them unless it chooses; SpecError as for `chosen`."""
+    if not isinstance(sink, Chooses):
+        return chosen((), plan)
     return [*chosen(sink.predicates, plan), *(_STORMS if sink.storm is not None and plan.alarms else ())]
 
 
-def choice_of(sink: AnySink, plan: Plan) -> Choice:
+def choice_of(sink: EndSettings, plan: Plan) -> Choice:
     """What a sink is told: of alarms those that are active, unless it says otherwise."""
-    if isinstance(sink, SpecSinkSettings):
-        return Choice({*plan.told, *(question.name for question in plan.questions)})
     told = told_to(sink, plan)
     names = {name: alarm for name, alarm in _spoken(sink, plan).items() if alarm in told}
     return Choice({*told, *names}.difference(names.values()), names)
 
 
-def heard_by(sinks: Sequence[AnySink], plan: Plan) -> Plan:
+def heard_by(sinks: Sequence[EndSettings], plan: Plan) -> Plan:
     """The plan with the outputs told that its sinks want to hear, under other names than the program has."""
     spoken = frozenset(name for sink in sinks for name in _spoken(sink, plan))
     known = plan.schema.predicates
@@ -71,10 +65,10 @@ def heard_by(sinks: Sequence[AnySink], plan: Plan) -> Plan:
     return replace(plan, spoken=spoken, schema=replace(plan.schema, hidden=spoken, predicates=predicates))
 
 
-def _spoken(sink: AnySink, plan: Plan) -> dict[str, str]:
+def _spoken(sink: EndSettings, plan: Plan) -> dict[str, str]:
     """Under which outputs a sink hears of alarms: of all that are active, or of those that are not folded into another one;
     of what begins in a storm once that is over."""
-    if isinstance(sink, SpecSinkSettings) or sink.told == "conditions" or not plan.alarms:
+    if not isinstance(sink, Chooses) or sink.told == "conditions" or not plan.alarms:
         return {}
     storm = _storm_of(sink)
     if storm is not None:
@@ -82,8 +76,8 @@ def _spoken(sink: AnySink, plan: Plan) -> dict[str, str]:
     return {alarm.part(_PARTS[sink.told]): alarm.name for alarm in plan.alarms}
 
 
-def _storm_of(sink: AnySink) -> Storm | None:
-    if isinstance(sink, SpecSinkSettings) or sink.storm is None:
+def _storm_of(sink: EndSettings) -> Storm | None:
+    if not isinstance(sink, Chooses) or sink.storm is None:
         return None
     if sink.told == "conditions":
         raise SpecError(f"sink `{sink.name}`: `storm` counts alarms that are active, so `told` is `all` or `causes`")

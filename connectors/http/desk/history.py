@@ -1,6 +1,7 @@
 """What became of alarms: each begin, each end, and all that people did, the last ones; in a file where a run is durable.
 
-The file has a line of JSON an entry, and one behind all those that one commit stores, with how many events are stored then.
+The file has a line of JSON an entry, and one behind all those that one commit stores, with how many events are stored then,
+and in which form (`plans/data/forms.py`). So what a later version adds may have another form than what is there.
 It is written before that commit: so what is answered is in there. What a killed run had written, and did not come to store,
 is cut off by the run that goes on: it happens again, or did not happen. Beyond a size the file is renamed, and the renamed
 one goes with the next time.
@@ -11,16 +12,18 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from tidelog.connectors.store.syncing import sync_name
 from tidelog.plans.alarms.desk import Key, alarm_id
 from tidelog.plans.alarms.entries import Entry, EntryKind
+from tidelog.plans.data.forms import HISTORY, brought_up, check_form, written_by
 
 logger = logging.getLogger("tidelog")
 
@@ -31,21 +34,30 @@ MOST_BYTES: Final = 16 << 20
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What was written up to here is stored with the so many first events of a run."""
+    """What was written up to here is stored with the so many first events of a run, in a form, by a version of tidelog.
+
+    The first versions wrote neither. In each form the line of a mark begins with its run.
+    """
 
     run: str
     events: int
+    form: int = 1
+    by: str = ""
 
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Entry).decode
 _decode_mark = msgspec.json.Decoder(Mark).decode
+_Read = TypeVar("_Read", Entry, Mark)
 _MARK: Final = b'{"run":'
 """How the line of a mark begins."""
 
 
 class History:
-    """The last entries, the oldest first. With a `path`, they outlast the process."""
+    """The last entries, the oldest first. With a `path`, they outlast the process.
+
+    SpecError where a newer minor version has written them.
+    """
 
     def __init__(self, path: Path | None = None, *, most: int = MOST_ENTRIES, size: int = MOST_BYTES) -> None:
         self._path, self._size, self._most = path, size, most
@@ -116,7 +128,7 @@ class History:
         """
         if self._path is None or not self._fresh:
             return
-        mark = Mark(self._run, events)
+        mark = Mark(self._run, events, HISTORY.version, written_by())
         try:
             begin = self._write(self._path, b"".join(_encode(each) + b"\n" for each in (*self._fresh, mark)))
         except OSError as error:
@@ -194,19 +206,32 @@ def _batches(path: Path) -> Iterator[tuple[int, list[Entry], Mark]]:
     except FileNotFoundError:
         return
     begin = at = 0
-    entries: list[Entry] = []
+    waiting: list[bytes] = []
     for line in lines:
         at += len(line)
-        try:
-            if not line.endswith(b"\n"):
-                logger.warning("%s: the last line of the history of alarms was cut short", path)
-            elif line.startswith(_MARK):
-                yield begin, entries, _decode_mark(line)
-                begin, entries = at, []
-            else:
-                entries.append(_decode(line))
-        except msgspec.MsgspecError:
-            logger.warning("%s: a line of the history of alarms cannot be read", path)
+        if not line.endswith(b"\n"):
+            logger.warning("%s: the last line of the history of alarms was cut short", path)
+        elif not line.startswith(_MARK):
+            waiting.append(line)
+        elif mark := _read(path, line, _decode_mark):
+            check_form(HISTORY, mark.form, f"the history of alarms in `{path}`", mark.by)
+            decode = _decode if mark.form == HISTORY.version else partial(_decode_older, mark.form)
+            yield begin, [entry for entry in (_read(path, each, decode) for each in waiting) if entry], mark
+            begin, waiting = at, []
+
+
+def _read(path: Path, line: bytes, decode: Callable[[bytes], _Read]) -> _Read | None:
+    """What a line has; None, with a warning, where it cannot be read."""
+    try:
+        return decode(line)
+    except msgspec.MsgspecError:
+        logger.warning("%s: a line of the history of alarms cannot be read", path)
+        return None
+
+
+def _decode_older(form: int, line: bytes) -> Entry:
+    """An entry that an earlier version has written in its form."""
+    return msgspec.convert(brought_up(HISTORY, msgspec.json.decode(line), form, "the history of alarms"), Entry)
 
 
 def _cut(path: Path, begin: int, *, keeps_batch: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import anyio
 
@@ -12,30 +11,18 @@ from tidelog.commands.outcome import BAD, DONE, count, say, show_diagnostics, wr
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.topics import TopicPattern
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.sources.replay import recorded_messages
-from tidelog.connectors.spec import parse_spec
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
 from tidelog.gateway.doubts import doubts
-from tidelog.gateway.file.settings import (
-    AnySink,
-    AnySource,
-    GatewaySettings,
-    ModbusSourceSettings,
-    OpcUaSourceSettings,
-    SpecSinkSettings,
-    SpecSourceSettings,
-    WebhookSinkSettings,
-)
-from tidelog.gateway.standby import check_standby
+from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.kinds.kind import Place
+from tidelog.gateway.kinds.reaching import NOTHING
+from tidelog.gateway.kinds.table import kind_of
+from tidelog.gateway.pair.standby import check_standby
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.plans.data.facts import Record, format_atom
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.runtime.ports.interfaces import Batch
-
-CONNECT_SECONDS = 10.0
-_PORTS = {"http": 80, "https": 443, "opc.tcp": 4840}
 
 
 def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
@@ -70,9 +57,11 @@ def _summary(unit: Unit) -> str:
 
 async def _reach_all(settings: GatewaySettings, file: Path) -> int:
     is_all_there = True
+    place = Place(settings.name, file.parent)
     for end in (*settings.source, *settings.sink):
+        reach = kind_of(end).reach
         try:
-            reached = await _reach(end, settings, file)
+            reached = NOTHING if reach is None else await reach(end, place)
         except (OSError, TimeoutError) as error:
             is_all_there = False
             write_out(f"  {end.name}: cannot be reached: {error or 'no answer'}\n")
@@ -80,39 +69,6 @@ async def _reach_all(settings: GatewaySettings, file: Path) -> int:
             write_out(f"  {end.name}: {reached}\n")
     write_out(f"{file}: {'right' if is_all_there else 'right, but not all ends can be reached'}\n")
     return DONE if is_all_there else BAD
-
-
-async def _reach(end: AnySource | AnySink, settings: GatewaySettings, file: Path) -> str:
-    """See whether an end is there, and say so; OSError where it is not."""
-    if isinstance(end, BrokerSettings):
-        own = end.client_id or f"{settings.name}-{end.name}"
-        client = MqttClient(end, f"{own}-check"[:65_535], str(file.parent), is_passing=True)
-        await client.try_once()
-        return f"the broker at {client.broker} lets it in"
-    if isinstance(end, SpecSourceSettings | SpecSinkSettings):
-        spec = parse_spec(end.spec, allow_remote=True)
-        if spec.address is not None and not spec.listens:
-            with anyio.fail_after(CONNECT_SECONDS):
-                await (await spec.address.connect()).aclose()
-            return f"{spec.address} is there"
-    place = _place_of(end)
-    if place is None:
-        return "nothing to reach"
-    with anyio.fail_after(CONNECT_SECONDS):
-        await (await anyio.connect_tcp(*place)).aclose()
-    return f"{place[0]}:{place[1]} is there"
-
-
-def _place_of(end: AnySource | AnySink) -> tuple[str, int] | None:
-    """The host and the port at which a device or a receiver listens; nothing is read from it, and nothing sent."""
-    if isinstance(end, ModbusSourceSettings):
-        return end.host, end.port
-    if isinstance(end, OpcUaSourceSettings | WebhookSinkSettings):
-        url = urlsplit(end.url)
-        port = url.port or _PORTS.get(url.scheme)
-        if url.hostname and port:
-            return url.hostname, port
-    return None
 
 
 # --- messages -----------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from tidelog.connectors.standby.leader import Leader
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.gateway.building import Unit, build
 from tidelog.gateway.file.settings import GatewaySettings
-from tidelog.gateway.following import Follower
-from tidelog.gateway.standby import Standby
+from tidelog.gateway.pair.following import Follower
+from tidelog.gateway.pair.standby import Standby
 from tidelog.gateway.systemd import Notifier
 from tidelog.plans.diagnostics.errors import ConnectorError, FencedError, TidelogError
 from tidelog.runtime.actors.causes import first_cause

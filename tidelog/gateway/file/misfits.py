@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.plans.diagnostics.suggestions import suggest
 
 _KINDS = re.compile(r"`((?:(?:str|int|float|object|array|bool|null)(?: \| )?)+)`")
@@ -26,21 +25,24 @@ _WORDS = {
 """What is said for the names of types; TOML has no null."""
 
 
-def place_of(data: dict[str, Any], steps: Sequence[str]) -> tuple[str | int, ...]:
-    """The place that `msgspec` means. It does not say which member of a table it is (`...`): the first that is wrong."""
+def place_of(schema: type, data: dict[str, Any], steps: Sequence[str]) -> tuple[str | int, ...]:
+    """The place in a file of this schema that `msgspec` means.
+
+    It does not say which member of a table it is (`...`): the first that is wrong.
+    """
     place: list[str | int] = []
     here: Any = data
     for step in steps:
         if step == "..." and isinstance(here, dict):
-            step = next(key for key in here if not _is_fit(data, place, key))
+            step = next(key for key in here if not _is_fit(schema, data, place, key))
         place.append(int(step) if isinstance(here, list) else step)
         here = _part(here, place[-1])
     return tuple(place)
 
 
-def kind_at(data: Any, place: Sequence[str | int]) -> msgspec.inspect.Type | None:
-    """The type that the schema has for what stands at a place; of a tag, the union that it chooses from."""
-    kind: msgspec.inspect.Type | None = msgspec.inspect.type_info(GatewaySettings)
+def kind_at(schema: type, data: Any, place: Sequence[str | int]) -> msgspec.inspect.Type | None:
+    """The type that a schema has for what stands at a place; of a tag, the union that it chooses from."""
+    kind: msgspec.inspect.Type | None = msgspec.inspect.type_info(schema)
     for part in place:
         if isinstance(kind, msgspec.inspect.UnionType):
             member = chosen(kind, data)
@@ -72,6 +74,11 @@ def allowed(kind: msgspec.inspect.Type | None, got: str) -> str:
             values += [str(value) for value in one.values]
         elif isinstance(one, msgspec.inspect.StructType) and one.tag is not None:
             values.append(str(one.tag))
+    return nearest(got, values)
+
+
+def nearest(got: str, values: Sequence[str]) -> str:
+    """The help for a value that is none of these: the nearest of them, or all."""
     near = suggest(got, values).removeprefix("; ")
     return near or (f"known are {', '.join(values)}" if values else "")
 
@@ -88,14 +95,14 @@ def _kinds(names: str) -> str:
     return " or ".join(dict.fromkeys(word for name in names.split(" | ") if (word := _WORDS[name])))
 
 
-def _is_fit(data: dict[str, Any], place: Sequence[str | int], key: str) -> bool:
+def _is_fit(schema: type, data: dict[str, Any], place: Sequence[str | int], key: str) -> bool:
     """Whether a table could be read if the member `key` of the table at `place` were its only one."""
     alone: Any = copy.deepcopy(data)
     table = functools.reduce(_part, place, alone)
     for other in table.keys() - {key}:
         del table[other]
     try:
-        msgspec.convert(alone, GatewaySettings)
+        msgspec.convert(alone, schema)
     except msgspec.ValidationError:
         return False
     return True

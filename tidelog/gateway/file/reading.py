@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 
 from tidelog.gateway.file.hiding import hide_secrets, is_secret
-from tidelog.gateway.file.misfits import allowed, chosen, in_words, kind_at, place_of
+from tidelog.gateway.file.misfits import allowed, chosen, in_words, kind_at, nearest, place_of
+from tidelog.gateway.file.schema import schema_of
 from tidelog.gateway.file.settings import GatewaySettings, ProgramSettings
+from tidelog.gateway.kinds.table import ENDS, End, names
 from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError, Span
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.testing.toml_places import find_entries
@@ -74,12 +76,13 @@ class _Reader:
 
     def settings(self, data: dict[str, Any]) -> GatewaySettings:
         data = self._filled(data, ())
-        self._check_keys(data, msgspec.inspect.type_info(GatewaySettings), ())
+        schema = schema_of(data, self._refuse_kind)
+        self._check_keys(data, msgspec.inspect.type_info(schema), ())
         self._fail_if_wrong()
         try:
-            found = msgspec.convert(data, GatewaySettings)
+            found = msgspec.convert(data, schema)
         except msgspec.ValidationError as error:
-            self._problems.append(self._unfit(str(error), data))
+            self._problems.append(self._unfit(str(error), data, schema))
             self._fail_if_wrong()
             raise  # unreachable: there is a problem
         found = self._with_programs(found)
@@ -195,30 +198,40 @@ class _Reader:
 
     # --- places ----------------------------------------------------------------------------------------------------------
 
-    def _unfit(self, message: str, data: dict[str, Any]) -> Diagnostic:
+    def _refuse_kind(self, end: End, index: int, reason: str) -> None:
+        self._problem((end, index, "type"), "bad-kind", reason)
+
+    def _unfit(self, message: str, data: dict[str, Any], schema: type) -> Diagnostic:
         """What `msgspec` says of a value, at its place."""
         message, _, path = message.partition(" - at `$")
-        place = place_of(data, [name or index for name, index in _STEP.findall(path.rstrip("`"))])
+        place = place_of(schema, data, [name or index for name, index in _STEP.findall(path.rstrip("`"))])
         message = in_words(message)
         if missing := _MISSING.match(message):
-            return self._lacking(missing[1], place, data)
+            return self._lacking(missing[1], place, data, schema)
         message = message.replace("invalid enum value", "invalid value").replace("Invalid enum value", "invalid value")
         help = ""
         if place and isinstance(place[-1], str) and is_secret(place[-1]):
             help = 'a secret is not written into the file: say `{ env = "NAME" }` or `{ file = "PATH" }`'
         elif place and isinstance(place[-1], str):
-            help = allowed(kind_at(data, place), message.rpartition(" ")[2].strip("'"))
+            help = self._allowed(schema, data, place, message.rpartition(" ")[2].strip("'"))
         what = f"`{place[-1]}`: " if place and isinstance(place[-1], str) else ""
         return Diagnostic("bad-value", f"{what}{message[:1].lower()}{message[1:]}", self._span(place), help=help)
 
-    def _lacking(self, key: str, place: Place, data: dict[str, Any]) -> Diagnostic:
+    def _lacking(self, key: str, place: Place, data: dict[str, Any], schema: type) -> Diagnostic:
         """A table without a key that it needs."""
         table: Any = data
         for part in place:
             table = table[part]
         name = f" `{table['name']}`" if isinstance(table.get("name"), str) else ""
-        help = allowed(kind_at(data, place), "") if key == "type" else ""
+        help = self._allowed(schema, data, place, "") if key == "type" else ""
         return Diagnostic("missing-key", f"missing key `{key}` of {_where(place)}{name}", self._span(place), help=help)
+
+    def _allowed(self, schema: type, data: dict[str, Any], place: Place, got: str) -> str:
+        """What may stand there: of a kind, also what other packages bring."""
+        end = next((end for end in ENDS if place and place[0] == end), None)
+        if end is not None and len(place) <= 3 and place[2:] in ((), ("type",)):
+            return nearest(got, names(end))
+        return allowed(kind_at(schema, data, place), got)
 
     def _problem(self, place: Place, code: str, message: str, help: str = "") -> None:
         self._problems.append(Diagnostic(code, message, self._span(place), help=help))

@@ -6,150 +6,12 @@ from typing import Literal
 
 import msgspec
 
-from tidelog.connectors.mapping.settings import MapSettings, Scalar
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.sources.polled import NodeSettings, RegisterSettings
-from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Port, Positive
+from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Positive
 from tidelog.connectors.transport.secret import Secret
+from tidelog.gateway.kinds.settings import EndSettings
 
-PayloadFormat = Literal["json", "text", "facts", "jsonl", "actions"]
-"""How payloads are written: taken apart by maps (`json`, `text`), facts as they are, or what people do with alarms."""
 Duration = str | int | float
 """A length of time as `run` takes it: a number of the program's units, or text such as `10 s`."""
-
-
-class MqttSourceSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
-    """Messages of a broker. Without `topics` it subscribes to those of its maps."""
-
-    name: str
-    program: str = ""
-    """The name of the program that it feeds, where there are several."""
-    format: PayloadFormat = "json"
-    map: tuple[MapSettings, ...] = ()
-    by: str = ""
-    """The field that says which device a fact comes from: each then has a watermark of its own."""
-    topics: tuple[str, ...] = ()
-    qos: Literal[0, 1] = 1
-    retained: Literal["take", "skip"] = "take"
-
-
-class ReplaySourceSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="replay"
-):
-    """Messages recorded in a file, played as they came: a simulated plant."""
-
-    name: str
-    program: str = ""
-    format: PayloadFormat = "json"
-    map: tuple[MapSettings, ...] = ()
-    by: str = ""
-    file: str
-    loop: bool = True
-    speed: Positive = 1.0
-
-
-class HttpSourceSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="http"
-):
-    """What devices post to the server of `[http]`, below a path."""
-
-    name: str
-    program: str = ""
-    format: PayloadFormat = "json"
-    map: tuple[MapSettings, ...] = ()
-    by: str = ""
-    path: str = ""
-    """Where devices post; `/NAME`, unless told. What stands behind it in an address is the message's topic."""
-    token: Secret | None = None
-    """What devices tell (`Authorization: Bearer …`), in place of the token of `[http]`."""
-
-
-class SpecSourceSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"
-):
-    """What `tidelog run --in SPEC` reads."""
-
-    name: str
-    program: str = ""
-    spec: str
-
-
-class PolledSourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type"):
-    """A device that is asked every so many seconds."""
-
-    name: str
-    program: str = ""
-    format: Literal["json"] = "json"
-    map: tuple[MapSettings, ...] = ()
-    by: str = ""
-    every: Positive = 1.0
-
-
-class ModbusSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="modbus"):
-    """Registers of a device."""
-
-    host: str
-    port: Port = 502
-    register: tuple[RegisterSettings, ...]
-
-
-class OpcUaSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="opcua"):
-    """Nodes of a server."""
-
-    url: str
-    node: tuple[NodeSettings, ...]
-    user: str = ""
-    password: Secret | None = None
-    security: str = ""
-    """Policy, mode, certificate and key, as the library takes them: `Basic256Sha256,SignAndEncrypt,cert.der,key.pem`."""
-
-
-Told = Literal["all", "causes", "conditions"]
-"""Of which alarms a sink is told: all that are active; of these those that are not folded into their cause; or whenever
-their conditions hold, also while they are shelved, suppressed, or out of service."""
-
-
-class MqttSinkSettings(BrokerSettings, frozen=True, kw_only=True, tag_field="type", tag="mqtt"):
-    """Answers to a broker's topic."""
-
-    name: str
-    program: str = ""
-    predicates: tuple[str, ...] = ()
-    """Which answers it is told; all, unless told."""
-    told: Told = "all"
-    storm: Count | None = None
-    """How many alarms may begin within a minute before it is told a summary in place of each."""
-    topic: str
-    payload: str | dict[str, Scalar] | None = None
-    qos: Literal[0, 1, 2] = 1
-    retain: bool = False
-
-
-class SpecSinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="spec"):
-    """What `tidelog run --out SPEC` writes."""
-
-    name: str
-    program: str = ""
-    spec: str
-
-
-class WebhookSinkSettings(
-    msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type", tag="webhook"
-):
-    """Answers posted to an address, each until it is taken."""
-
-    name: str
-    program: str = ""
-    predicates: tuple[str, ...] = ()
-    told: Told = "all"
-    storm: Count | None = None
-    url: str
-    secret: Secret | None = None
-    """Signs what is sent (Standard Webhooks)."""
-    headers: dict[str, str | Secret] = {}
-    payload: dict[str, Scalar] | None = None
-    timeout: Positive = 10.0
-    retry_longest: Positive = 60.0
 
 
 class UserFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -235,14 +97,11 @@ class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     every: Positive = 60.0
 
 
-MessageSource = MqttSourceSettings | ReplaySourceSettings | HttpSourceSettings | ModbusSourceSettings | OpcUaSourceSettings
-"""The sources that have messages, which maps take apart."""
-AnySource = MessageSource | SpecSourceSettings
-AnySink = MqttSinkSettings | SpecSinkSettings | WebhookSinkSettings
-
-
 class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The file. `program` is a path, with its keys beside it, or there are several tables `[[programs]]`."""
+    """The file. `program` is a path, with its keys beside it, or there are several tables `[[programs]]`.
+
+    What may stand in `source` and `sink` is in the table of kinds: `schema.py` makes of both what a file is read as.
+    """
 
     name: str = "tidelog"
     program: str = ""
@@ -264,8 +123,8 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """Times in answers as ISO-8601, where the program declares a unit."""
     tap: str = ""
     """The socket at which `--tap` listens in; beside the file, unless told."""
-    source: tuple[AnySource, ...] = ()
-    sink: tuple[AnySink, ...] = ()
+    source: tuple[EndSettings, ...] = ()
+    sink: tuple[EndSettings, ...] = ()
     http: HttpFileSettings | None = None
     standby: StandbySettings | None = None
     limits: LimitSettings = LimitSettings()

@@ -21,8 +21,9 @@ from tidelog.connectors.standby.shared_state import SharedState
 from tidelog.connectors.store.state_store import FILE, PRIVATE
 from tidelog.connectors.store.syncing import make_folder, replace_file
 from tidelog.connectors.transport.credentials import check_token
-from tidelog.gateway.file.settings import GatewaySettings, SpecSinkSettings, StandbySettings
-from tidelog.gateway.following import WAIT, Follower
+from tidelog.gateway.file.settings import GatewaySettings, StandbySettings
+from tidelog.gateway.kinds.own.spec import SpecSinkSettings
+from tidelog.gateway.pair.following import WAIT, Follower
 from tidelog.plans.diagnostics.errors import SpecError
 
 logger = logging.getLogger("tidelog")
