@@ -58,6 +58,8 @@ retry_longest = 0.2
 TOKEN = "a token of both gateways"  # noqa: S105 - of a test
 BEGAN = 1_700_000_000_000
 _POST_SECONDS = 60.0
+_POST_WAIT = 1.0
+"""How long a device waits for an answer before it asks the other gateway."""
 _PAUSE = 0.02
 """How long devices wait between two posts."""
 
@@ -195,7 +197,7 @@ class Pair:
         until = time.monotonic() + _POST_SECONDS
         while True:
             for member in self.members:
-                if member.process is not None and member.ask(f"/devices/m{number % 5}/temp", body, 3.0)[0] == 202:
+                if member.process is not None and member.ask(f"/devices/m{number % 5}/temp", body, _POST_WAIT)[0] == 202:
                     return
             assert time.monotonic() < until, [member.log[-2000:] for member in self.members]
             time.sleep(0.01)
