@@ -245,10 +245,10 @@ Shape = (
 @dataclass(frozen=True, slots=True)
 class Feed:
     """What a port is connected to: another step, the input stream's facts of a predicate, the program's own facts of a
-    predicate, the stream's start, the clock (the watermark alone), or all arrivals in their order, as rows
-    `(predicate, *row)`."""
+    predicate, the stream's start, the clock (the watermark alone), all arrivals in their order, as rows
+    `(predicate, *row)`, or, in the plan of an island, a step that is run elsewhere (`plans/islands/`)."""
 
-    kind: Literal["step", "stream", "facts", "start", "clock", "arrivals"]
+    kind: Literal["step", "stream", "facts", "start", "clock", "arrivals", "remote"]
     name: str = ""
 
 

@@ -30,7 +30,7 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Program, TimelineDeclaration
-from tidelog.runtime.durable import ledger
+from tidelog.runtime.durable import ledger, snapshots
 from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.interfaces import EmitMode
 
@@ -46,7 +46,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a commit for each event, and most of them are not behind a snapshot."""
     monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
     monkeypatch.setattr(ledger, "MOST_NEW", 1)
-    monkeypatch.setattr(ledger, "REPLAY_SECONDS", 1e9)
+    monkeypatch.setattr(snapshots, "REPLAY_SECONDS", 1e9)
 
 
 class Life:
@@ -111,7 +111,7 @@ def answers_of(data: st.DataObject, backend: str, life: Life, *, has_clock: bool
     """What the sinks hold after runs that were killed at drawn moments, and a last one that was not."""
     jumps = st.sampled_from([-YEAR, 0, 0, YEAR])
     now = 5.0
-    with patch.object(ledger, "MOST_REPLAYED", data.draw(st.sampled_from([1, 3, 1000]))):  # how often there is a snapshot
+    with patch.object(snapshots, "MOST_REPLAYED", data.draw(st.sampled_from([1, 3, 1000]))):  # how often there is a snapshot
         for left in [*data.draw(KILLS), None]:
             if life.go_on(backend, left, now if has_clock else None):
                 break

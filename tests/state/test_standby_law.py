@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import tidelog
 from state.pair_worlds import PairWorld
 from tidelog.plans.data.facts import Record
-from tidelog.runtime.durable import ledger
+from tidelog.runtime.durable import ledger, snapshots
 from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.interfaces import EmitMode
 
@@ -38,7 +38,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a commit for each event, and now and then a snapshot."""
     monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
     monkeypatch.setattr(ledger, "MOST_NEW", 1)
-    monkeypatch.setattr(ledger, "MOST_REPLAYED", 7)
+    monkeypatch.setattr(snapshots, "MOST_REPLAYED", 7)
 
 
 def facts_of(chance: Random) -> list[Record]:
