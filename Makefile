@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs docs-version java mosquitto chromium packaging package test-compiled playground extension pictures film \
+.PHONY: demo help docs docs-version java mosquitto postgresql chromium packaging package test-compiled playground extension pictures film \
     test test-all test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
@@ -115,12 +115,15 @@ clean: ## remove .venv and all that was built
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto chromium
+$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql chromium
 java:
 	@.ci/java
 
 mosquitto:
 	@.ci/mosquitto
+
+postgresql:
+	@.ci/postgresql
 
 chromium:
 	@.ci/chromium

@@ -193,8 +193,12 @@ class App:
         return Response(text, headers={"content-type": kind})
 
     async def _health(self, request: Request) -> Response:
-        report = self._copying.report
-        return PlainTextResponse("ok\n" if report is None else f"ok: {report()}\n")
+        counts = [(watch.name, len(watch.set_aside())) for watch in self._watches.values()]
+        aside = ", ".join(f"{name}: {count} of its actors {_are(count)} set aside" for name, count in counts if count)
+        pair = "" if self._copying.report is None else str(self._copying.report())
+        told = "; ".join(filter(None, (aside, pair)))
+        word = "degraded" if aside else "ok"
+        return PlainTextResponse(f"{word}: {told}\n" if told else f"{word}\n")
 
     async def _ready(self, request: Request) -> Response:
         waiting = [watch.name for watch in self._watches.values() if not watch.is_ready]
@@ -276,6 +280,10 @@ def _user(user: User | None, *, asks: bool) -> dict[str, str]:
     if user is None:
         return {"name": "", "role": "view" if asks else "configure"}
     return {"name": user.name, "role": user.role}
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _file(name: str, status: int = 200) -> Response:

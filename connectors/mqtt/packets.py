@@ -66,11 +66,29 @@ def publish_packet(topic: str, payload: bytes, id: str, *, retain: bool, is_v5: 
     b'0\t\x00\x03a/b21.5'
     """
     name = topic.encode()
-    told = b"".join(b"\x26" + _text(key) + _text(value.encode()) for key, value in ((b"id", id), (b"epoch", epoch)) if value)
-    told = told if is_v5 else b""
-    properties = _length(len(told)) + told if is_v5 else b""
+    properties = PackedNames(id, epoch).pack() if is_v5 else b""
     rest = b"".join((_text(name), properties, payload))
     return b"".join((_RETAINED_PUBLISH if retain else _PLAIN_PUBLISH, _length(len(rest)), rest))
+
+
+class PackedNames:
+    r"""The properties of a PUBLISH with `id`, and `epoch`, among its user properties, in place of the library's own, which
+    take 40 µs.
+
+    >>> PackedNames("").pack(), PackedNames("a").pack(), PackedNames("a", "2").pack()
+    (b'\x00', b'\x08&\x00\x02id\x00\x01a', b'\x13&\x00\x02id\x00\x01a&\x00\x05epoch\x00\x012')
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, id: str, epoch: str = "") -> None:
+        pairs = ((b"id", id), (b"epoch", epoch))
+        told = b"".join(b"\x26" + _text(key) + _text(value.encode()) for key, value in pairs if value)
+        self._packed = _length(len(told)) + told
+
+    def pack(self) -> bytes:
+        """As bytes, with their length."""
+        return self._packed
 
 
 def _text(data: bytes) -> bytes:

@@ -25,6 +25,7 @@ from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief, named, number
+from tidelog.plans.tree.gates import Gate
 from tidelog.plans.tree.storms import Storm
 from tidelog.plans.tree.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 
@@ -348,7 +349,7 @@ class Plan:
     silent: frozenset[str] = frozenset()
     spoken: frozenset[str] = frozenset()
     alarms: tuple[Alarm, ...] = ()
-    storms: tuple[Storm, ...] = ()
+    storms: tuple[Storm | Gate, ...] = ()
     over_calendars: Mapping[str, int] = field(default_factory=dict)
 
     @property

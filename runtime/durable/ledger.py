@@ -88,6 +88,7 @@ class Ledger:
         self._leading = storing.store if isinstance(storing.store, Leading) else None
         self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog, self._leading)
         self._sinks = SinkFeeds(ends.sinks, self._owed)
+        self.owing = self._owed.owing
         standings = [SourceStanding(name, passing=is_passing(source)) for name, source in ends.sources.items()]
         self._head = Head(self._owed.run, plan.name, plan.program.text, plan_digest(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]

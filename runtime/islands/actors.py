@@ -19,9 +19,10 @@ from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError, TidelogError
 from tidelog.runtime.islands.lines import BrokenError, Line
-from tidelog.runtime.islands.messages import Failed, Load, Outcome, Portion, Reply, Save, Saved, Told, pack
+from tidelog.runtime.islands.messages import Failed, Hear, Load, Outcome, Portion, Reply, Save, Saved, Told, pack
 from tidelog.runtime.islands.poison import Entry, Search, UnfitError, is_of_memory, portion_of
-from tidelog.runtime.islands.supervision import ActorStatistics, Supervision
+from tidelog.runtime.islands.supervision import Supervision
+from tidelog.runtime.ports.actors import ActorStatistics
 
 MOST_TOLD = 20_000
 """How many facts an actor is told before its state is saved, at least."""
@@ -64,6 +65,7 @@ class Actor:
         self._poisons: deque[float] = deque()
         self._found = 0
         self._suspect = -1
+        self._listens: Sequence[str] = ()
 
     @property
     def is_awaited(self) -> bool:
@@ -125,22 +127,31 @@ class Actor:
             self.look = reply.look
         then(self, reply)
 
-    def statistics(self) -> ActorStatistics:
-        """What became of it so far."""
+    @property
+    def waits(self) -> int:
+        """How many of its answers are still to come."""
+        return len(self._awaited)
+
+    def statistics(self, waits: int, rows: int, seconds: float, frontier: int, waits_for: str) -> ActorStatistics:
+        """What became of it so far, together with what only others know."""
         return ActorStatistics(
-            self.name,
-            self.island,
-            self.shard,
-            self._process,
-            self._told,
-            self._facts,
-            self._answered,
-            len(self._awaited),
-            self._restarts,
-            self._found,
-            len(self._log),
-            len(self._state or b""),
-            self.aside,
+            name=self.name,
+            island=self.island,
+            shard=self.shard,
+            process=self._process,
+            told=self._told,
+            facts=self._facts,
+            answered=self._answered,
+            waits=waits,
+            restarts=self._restarts,
+            poisons=self._found,
+            log=len(self._log),
+            state_bytes=len(self._state or b""),
+            aside=self.aside,
+            rows=rows,
+            seconds=seconds,
+            frontier=frontier,
+            waits_for=waits_for,
         )
 
     def close(self) -> None:
@@ -186,8 +197,15 @@ class Actor:
         self._line.close()
         self._line, self._process = self._start()
 
+    def listen(self, steps: Sequence[str], then: Then) -> None:
+        """Tell what these steps take and send, and of no other, also once it is started anew."""
+        self._listens = steps
+        self.tell(Hear(steps), then)
+
     def _tell_again(self) -> None:
         self._awaited.clear()
+        if self._listens:
+            self._send_beside(Hear(self._listens))
         if self._state is not None:
             self._send_state(self._state)
         for number, message, then in self._log:
@@ -195,8 +213,11 @@ class Actor:
             self._line.send(message)
 
     def _send_state(self, state: bytes) -> None:
+        self._send_beside(Load(state))
+
+    def _send_beside(self, message: Told) -> None:
+        """Tell it something that is no part of its journal."""
         self._awaited.append((0, _ignore))
-        message = Load(state)
         self._line.send(message if self.is_local else pack(message))
 
     def _is_too_often(self, times: deque[float], most: int) -> bool:
@@ -253,6 +274,8 @@ class Actor:
         self._awaited.clear()
         found: list[Reply] = []
         try:
+            if self._listens:
+                self._ask(Hear(self._listens))
             if state is not None:
                 found.append(self._ask(Load(state)))
             for message in messages:

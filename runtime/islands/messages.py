@@ -87,8 +87,8 @@ Told = Begin | Portion | Presume | Rest | Finish | Save | Load | Hear | Count
 class Outcome(msgspec.Struct, array_like=True, frozen=True, tag=0):
     """What follows: answers, violations, and what the steps send that others read.
 
-    `look` is the least frontier of which the actor has to be told though it gets no fact, `rows` what it holds,
-    `heard` what a step took (from whom) or sent (no name), where somebody listens.
+    `look` is the least frontier of which the actor has to be told though it gets no fact, `heard` what a step took (from
+    whom) or sent (no name), where somebody listens.
     """
 
     answers: Sequence[Record] = ()
@@ -106,11 +106,15 @@ class Saved(msgspec.Struct, array_like=True, frozen=True, tag=1):
 
 
 class Counted(msgspec.Struct, array_like=True, frozen=True, tag=2):
-    """For each step its statistics, as plain data; what is recursive without an end; the rows that are held."""
+    """For each step its statistics, as plain data; what is recursive without an end; the rows that are held.
+
+    The part has been at work for so many `seconds` since it was made.
+    """
 
     steps: dict[str, dict[str, Any]]
     unfinished: list[str]
     rows: int = 0
+    seconds: float = 0.0
 
 
 class Failed(msgspec.Struct, array_like=True, frozen=True, tag=3):

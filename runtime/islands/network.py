@@ -20,7 +20,7 @@ from tidelog.plans.islands.island import Island, owner
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.messages import Begin, Finish, Outcome, Portion, Presume, Reply, Rest, Step, Told
+from tidelog.runtime.islands.messages import Begin, Finish, Hear, Outcome, Portion, Presume, Reply, Rest, Step, Told
 
 MOST_OWNERS = 1_000_000
 """How many values of keys are known with their shards, before all of them are forgotten."""
@@ -47,6 +47,7 @@ class _Passage:
     points: Sequence[int] = ()
     arrivals: Sequence[Fact] = ()
     comes_up: bool = False
+    is_for_all: bool = False
     facts: dict[int, dict[str, Sequence[Fact]]] = field(default_factory=dict)
     """For each actor what it gets."""
     remote: dict[int, list[Step]] = field(default_factory=dict)
@@ -74,12 +75,13 @@ class IslandNetwork:
         self._levels = _levels(islands)
         self._readers = _readers(islands)
         self._importers = _importers(islands)
+        self._tellers = _tellers(islands, self._first, actors)
         self._owners: list[dict[object, int]] = [{} for _ in islands]
         self._follows_arrivals, self._are_changes = follows_arrivals, are_changes
         self._held = frozenset(held)
         self._open: deque[_Passage] = deque()
         self._number = 0
-        self._frontier = NEG
+        self._frontier = self._landed_at = NEG
         self._is_advancing = False
         for actor in self.actors:
             actor.set_aside = self._set_aside
@@ -94,10 +96,10 @@ class IslandNetwork:
         self.has_begun = True
         return self._send(_Passage(0, self._frontier, Begin()))
 
-    def deliver(self, delivery: Delivery) -> int:
-        """Send a delivery on its way; returns its number."""
+    def deliver(self, delivery: Delivery, *, is_last: bool = False) -> int:
+        """Send a delivery on its way, to all actors if it is one of the last; returns its number."""
         self._frontier = max(self._frontier, delivery.frontier)
-        passage = _Passage(0, self._frontier, None, delivery.start, delivery.points, delivery.arrivals)
+        passage = _Passage(0, self._frontier, None, delivery.start, delivery.points, delivery.arrivals, is_for_all=is_last)
         for predicate, facts in delivery.facts.items():
             for number, place in self._readers.get(predicate, ()):
                 for index, some in self._divided(number, place, facts):
@@ -120,13 +122,13 @@ class IslandNetwork:
         """The stream has ended, and all has been delivered."""
         return self._send(_Passage(0, self._frontier, Finish()))
 
-    def tell_all(self, message: Told) -> int:
-        """Tell each actor the same."""
-        return self._send(_Passage(0, self._frontier, message))
+    def listen(self, steps: Sequence[str]) -> int:
+        """Let all tell what these steps take and send from now on, and of no other."""
+        return self._send(_Passage(0, self._frontier, Hear(steps)))
 
     def go_on(self, frontier: int) -> None:
         """The actors go on from states that have come to this frontier."""
-        self.has_begun, self._frontier = True, frontier
+        self.has_begun, self._frontier, self._landed_at = True, frontier, frontier
 
     def _send(self, passage: _Passage) -> int:
         self._number += 1
@@ -219,6 +221,7 @@ class IslandNetwork:
                 or remote
                 or passage.start is not None
                 or passage.comes_up
+                or passage.is_for_all
                 or (passage.arrivals and self._islands[island].key is None)
                 or (passage.points and self._follows_arrivals)
                 or actor.is_awaited
@@ -248,7 +251,10 @@ class IslandNetwork:
                 for item in reply.sent:
                     self._pass_on(passage, item)
 
-        actor.tell(message, take)
+        if isinstance(message, Hear):
+            actor.listen([step for step in message.steps if index in self._tellers[step]], take)
+        else:
+            actor.tell(message, take)
         if actor.is_local:
             actor.pump()
 
@@ -289,8 +295,31 @@ class IslandNetwork:
                 for other in self.shards[island.number]:
                     other.put_aside(f"it reads what `{actor.name}` sends, which was set aside")
 
+    def standing(self) -> Iterator[tuple[Actor, int, int, str]]:
+        """For each actor how many of its answers are still to come, up to when it knows all, and what it waits for.
+
+        That is facts, or the islands that an open delivery is at.
+        """
+        for depth, islands in enumerate(self._levels):
+            for actor in (actor for number in islands for actor in self.shards[number]):
+                frontier, waits_for = self._landed_at, "" if actor.is_awaited else "facts"
+                for passage in self._open:
+                    if passage.level < depth or (passage.level == depth and actor.is_awaited):
+                        if not actor.is_awaited:
+                            waits_for = self._busy(passage)
+                        break
+                    frontier = passage.frontier
+                yield actor, actor.waits, frontier, "" if actor.aside else waits_for
+
+    def _busy(self, passage: _Passage) -> str:
+        """The islands whose answers a delivery waits for, by their names."""
+        levels = self._levels[: passage.level + 1]
+        busy = [number for islands in levels for number in islands if any(actor.is_awaited for actor in self.shards[number])]
+        return ", ".join(self._islands[number].name for number in busy)
+
     def _land(self, passage: _Passage) -> Landed:
         """What follows from a delivery, in the order of the actors."""
+        self._landed_at = passage.frontier
         passage.outcomes.sort(key=_index)
         answers: list[Record] = []
         violations: list[Violation] = []
@@ -328,6 +357,18 @@ def _firsts(actors: Sequence[Sequence[Actor]]) -> list[int]:
         firsts.append(count)
         count += len(shards)
     return firsts
+
+
+def _tellers(
+    islands: Sequence[Island], firsts: Sequence[int], actors: Sequence[Sequence[Actor]]
+) -> dict[str, Collection[int]]:
+    """For each step the actors that tell what it takes and sends, each a part of it; where several have all, one of them."""
+    found: dict[str, Collection[int]] = {}
+    for island, first, shards in zip(islands, firsts, actors, strict=True):
+        for step in island.steps:
+            is_divided = island.key is not None and step in island.columns
+            found.setdefault(step, range(first, first + (len(shards) if is_divided else 1)))
+    return found
 
 
 def _levels(islands: Sequence[Island]) -> list[list[int]]:

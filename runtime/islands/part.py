@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -66,9 +67,11 @@ class Part:
         self._bound.watch("answers", self._waiting)
         self._heard: list[tuple[str, Step]] = []
         self._listened: set[str] = set()
+        self._seconds = 0.0
 
     def tell(self, message: Told) -> Reply:
         """Take a message, and answer it; where that is `Failed`, the part is of no use any more."""
+        began = perf_counter()
         try:
             return self._take(message)
         except OperatorError as failure:
@@ -78,6 +81,8 @@ class Part:
             return Failed("StateError", (error.holder, error.place, error.rows, error.most))
         except Exception as found:
             return Failed(type(found).__name__, (str(found),))
+        finally:
+            self._seconds += perf_counter() - began
 
     def _take(self, message: Told) -> Reply:
         network = self._network
@@ -132,7 +137,7 @@ class Part:
     def _count(self) -> Counted:
         graph = self._network.graph
         steps = {name: asdict(found) for name, found in graph.statistics().items()}
-        return Counted(steps, graph.unfinished(), self._bound.held())
+        return Counted(steps, graph.unfinished(), self._bound.held(), self._seconds)
 
     def _waiting(self) -> list[Any]:
         return [self._network.graph.answers_of(name, rows) for name, rows in self._outlet.entries()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import selectors
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.analysis.horizons.absences import absences
 from tidelog.plans.data.facts import Fact, Record, format_record
 from tidelog.plans.data.timeline import POS
-from tidelog.plans.diagnostics.errors import SnapshotError
+from tidelog.plans.diagnostics.errors import SnapshotError, TidelogError
 from tidelog.plans.islands.island import Island, owner
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.islands.sub_plan import island_plan
@@ -25,13 +26,13 @@ from tidelog.runtime.islands.actors import Actor
 from tidelog.runtime.islands.cutting import cut_state, join_states
 from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
 from tidelog.runtime.islands.lines import Line, LocalLine
-from tidelog.runtime.islands.messages import Count, Counted, Hear, Reply, Save, Saved, unpacked_sent
+from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
 from tidelog.runtime.islands.part import Work
-from tidelog.runtime.islands.supervision import ActorStatistics, Supervision
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.network.graph import Hear as Listener
-from tidelog.runtime.ports.actors import Actors
+from tidelog.runtime.ports.actors import Actors, ActorStatistics
 from tidelog.runtime.ports.interfaces import Rejected, Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
@@ -69,6 +70,9 @@ class SpreadReasoner(Reasoner):
         self._network_of: IslandNetwork | None = None
         self.left_out: list[Rejected] = []
         """Facts that were accepted, but by which an actor fails, until somebody takes them."""
+        self.asked: Callable[[TidelogError | None], None] = _unasked
+        """Told that what has landed was taken by who only asked for something, or why that failed."""
+        self._counts: list[tuple[ActorStatistics, Counted | None]] = []
         self._deployed = plan
         self.islands = self._cut()
 
@@ -122,6 +126,8 @@ class SpreadReasoner(Reasoner):
             self._selector.close()
 
         self._close = close
+        if self._listeners:
+            network.listen(list(self._listeners))
         return network
 
     def _actor(self, island: Island, shard: int, start: Callable[[], tuple[Line, int]]) -> Actor:
@@ -135,7 +141,10 @@ class SpreadReasoner(Reasoner):
         self.left_out.append(Rejected("", f"poison: {reason}", text.encode(), record))
 
     def close(self) -> None:
-        """Let the workers end."""
+        """Let the workers end; what was counted by then stays known."""
+        if self._network_of is not None and not self.has_failed and not self.on_the_way:
+            with suppress(TidelogError):
+                self._count()
         self._close()
         self._close, self._network_of = _nothing, None
 
@@ -157,7 +166,7 @@ class SpreadReasoner(Reasoner):
     def _end(self, source: str) -> list[Delivery]:
         deliveries = self._intake.finish(source)
         for delivery in deliveries:
-            self._deliver(delivery)
+            self._deliver(delivery, is_last=self.is_finished)
         if self.is_finished:
             self._islands.finish()
         return deliveries
@@ -171,13 +180,13 @@ class SpreadReasoner(Reasoner):
         if not self._islands.has_begun:
             self._islands.begin()
 
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, delivery: Delivery, *, is_last: bool = False) -> None:
         self._begin()
         if self._memory is not None:
             self._memory.take(delivery)
         if delivery.start is not None or delivery.frontier >= POS:
             self._outlet.begin(delivery.start)
-        self._islands.deliver(delivery)
+        self._islands.deliver(delivery, is_last=is_last)
         for inquiry in self._inquiries:
             self._hypothetical += inquiry.take(delivery)
         if self._outlet.held is not None:
@@ -279,36 +288,60 @@ class SpreadReasoner(Reasoner):
         self._listeners.pop(step, None)
         if hear is not None:
             self._listeners[step] = hear
-        self._islands.tell_all(Hear(list(self._listeners)))
+        if self._network_of is not None:
+            self._network_of.listen(list(self._listeners))
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end, and was followed only as far as the stream went, or was to."""
-        counted = [line for found in self._counted() for line in found.unfinished]
+        counted = [line for _, found in self._count() if found is not None for line in found.unfinished]
         return [*dict.fromkeys(counted), *(line for inquiry in self._inquiries for line in inquiry.unfinished())]
 
     def statistics(self) -> SessionStatistics:
         """An immutable record of what has been done and what is stored."""
         found = super().statistics()
         steps = {step.id: OperatorStatistics(0, 0, 0, 0) for step in self.plan.steps}
-        for counted in self._counted():
-            for name, numbers in counted.steps.items():
+        for _, counted in self._count():
+            for name, numbers in {} if counted is None else counted.steps.items():
                 steps[name] = steps[name].plus(OperatorStatistics(**numbers))
         return replace(found, steps=steps)
 
     def actors(self) -> list[ActorStatistics]:
         """What became of each actor so far; none where none was started yet."""
-        return [] if self._network_of is None else [actor.statistics() for actor in self._network_of.actors]
+        return [found for found, _ in self._count()]
 
-    def _counted(self) -> list[Counted]:
-        self._begin()
-        found: list[Counted] = []
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons."""
+        if self._network_of is None:
+            return [(found.name, found.aside) for found, _ in self._counts if found.aside]
+        return [(actor.name, actor.aside) for actor in self._network_of.actors if actor.aside]
 
-        def take(_: Actor, reply: Reply) -> None:
+    def _count(self) -> list[tuple[ActorStatistics, Counted | None]]:
+        """Ask each actor what it has done; where they are not there yet, or no more, what is known of them."""
+        if self._network_of is None:
+            return self._counts
+        standing = {found[0]: found for found in self._network_of.standing()}  # before all of it is waited for
+        counted: dict[Actor, Counted] = {}
+
+        def take(actor: Actor, reply: Reply) -> None:
             if isinstance(reply, Counted):
-                found.append(reply)
+                counted[actor] = reply
 
-        self._ask_all(Count(), take)
-        return found
+        failure: TidelogError | None = None
+        try:
+            self._ask_all(Count(), take)
+        except TidelogError as error:
+            failure = error
+            raise
+        finally:
+            self.asked(failure)
+        self._counts = []
+        for actor in self._network_of.actors:
+            _, waits, frontier, waits_for = standing[actor]
+            count = counted.get(actor)
+            rows, seconds = (0, 0.0) if count is None else (count.rows, count.seconds)
+            found = actor.statistics(waits, rows, seconds, frontier, waits_for)
+            self._counts.append((found, count))
+        return self._counts
 
     def _ask_all(self, message: Count | Save, take: Callable[[Actor, Reply], None]) -> None:
         """Ask each actor, once all has landed, and wait for the answers."""
@@ -366,6 +399,10 @@ class SpreadReasoner(Reasoner):
 
 def _nothing() -> None:
     """There is nothing to close."""
+
+
+def _unasked(failure: TidelogError | None) -> None:
+    """Nobody has to know: what has landed waits to be pulled."""
 
 
 def _local(work: Work) -> tuple[Line, int]:

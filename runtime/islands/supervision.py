@@ -1,4 +1,4 @@
-"""What becomes of actors that fail, and what is known of each."""
+"""What becomes of actors that fail."""
 
 from __future__ import annotations
 
@@ -21,26 +21,3 @@ class Supervision:
     within: float = 60.0
     poisons: int = 100
     memory: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ActorStatistics:
-    """What became of an actor so far: how much it was told and answered, how often it was started anew.
-
-    `waits` is how many of its answers are still to come, `log` how many messages it would be told again, `state_bytes` how
-    large the state is from which it would go on; `aside` is why it was set aside, or empty.
-    """
-
-    name: str
-    island: int
-    shard: int
-    process: int
-    told: int
-    facts: int
-    answered: int
-    waits: int
-    restarts: int
-    poisons: int
-    log: int
-    state_bytes: int
-    aside: str = ""

@@ -13,7 +13,7 @@ import anyio
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
-from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Leading, Term, Told
+from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Leading, Owing, SinkLimits, Term, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
 IN_MEMORY = 50_000
@@ -126,6 +126,14 @@ class Owed:
     def full(self) -> str:
         """What to do while it is full."""
         return self._backlog.full
+
+    def limits(self, sink: str) -> SinkLimits:
+        """Those of one sink."""
+        return self._backlog.of(sink)
+
+    def owing(self) -> Owing:
+        """How much waits for sinks."""
+        return Owing(self._bytes, self._backlog.size, self.is_full and self.most is None)
 
     async def behind(self, after: int) -> list[tuple[Heading, Sequence[AnyAnswer]]]:
         """Wait for answers behind this number: all that are at hand, by groups; none where the first was dropped meanwhile.

@@ -13,8 +13,9 @@ owed, all of it or nothing. Answers are numbered from 1, and no sink is given on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 EVERY = 1.0
@@ -159,11 +160,43 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkLimits:
+    """What one sink is spared: it is given `rate` answers a second at most.
+
+    Where more than `waiting` wait for it, the oldest of them are dropped for this sink, so that nobody waits for it; this
+    needs a state.
+    """
+
+    waiting: int | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Backlog:
-    """How many bytes of answers may wait for sinks. What then: sources wait, the run stops, or the oldest are dropped."""
+    """How many bytes of answers may wait for sinks. What then: sources wait, the run stops, or the oldest are dropped.
+
+    `sinks` has the limits of single sinks, by their names.
+    """
 
     size: int = 1_000_000_000
     full: Literal["block", "stop", "drop-oldest"] = "block"
+    sinks: Mapping[str, SinkLimits] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of(self, sink: str) -> SinkLimits:
+        """The limits of a sink."""
+        return self.sinks.get(sink, _NO_LIMITS)
+
+
+_NO_LIMITS = SinkLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Owing:
+    """How many bytes of answers wait for sinks, how many may, and whether sources wait until there are fewer."""
+
+    size: int
+    most: int
+    are_sources_waiting: bool
 
 
 @dataclass(slots=True)

@@ -13,6 +13,8 @@ from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.intake.intake import IntakeStatistics
 from tidelog.runtime.intake.source_state import SourceStatistics
 from tidelog.runtime.network.graph import Hear
+from tidelog.runtime.ports.actors import ActorStatistics
+from tidelog.runtime.ports.durability import Owing
 from tidelog.runtime.ports.interfaces import SinkStatistics
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -45,6 +47,14 @@ class Asked:
         """An immutable record of what has been done and what is stored."""
         return self._session.statistics()
 
+    def actors(self) -> list[ActorStatistics]:
+        """What became of each actor so far; none where all operators are in one."""
+        return self._session.actors()
+
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons; nobody has to be asked for them."""
+        return self._session.set_aside()
+
     def source_statistics(self) -> dict[str, SourceStatistics]:
         """How far each source has come, by its name."""
         return self._session.watermarks.statistics()
@@ -56,6 +66,10 @@ class Asked:
     def waiting(self) -> list[tuple[str, int]]:
         """For each sink, with its name: how many answers wait for it."""
         return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
+
+    def owing(self) -> Owing | None:
+        """How much waits for sinks in all; None without a state."""
+        return None if isinstance(self._way, Direct) else self._way.owing()
 
     def connected(self) -> list[tuple[str, bool]]:
         """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""

@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 
 from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.islands.network import Landed
 from tidelog.runtime.islands.spreading import SpreadReasoner
@@ -56,10 +57,13 @@ class Flights:
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
         session.landing = self._land
+        session.asked = self._asked
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
         self._room: anyio.Event | None = None
+        self._news: anyio.Event | None = None
+        self._failure: TidelogError | None = None
 
     def depart(self, event: Event | None, position: dict[str, Any] | None) -> None:
         """The session was told an event just now."""
@@ -109,10 +113,29 @@ class Flights:
         while True:
             await anyio.wait_readable(self._session.fileno())
             self._land_some()
-            await pass_on()
-            if self._room is not None and not self.is_full:
-                self._room.set()
-                self._room = None
+            await self._pass_on(pass_on)
+
+    async def keep_passing(self, pass_on: Callable[[], Awaitable[None]]) -> None:
+        """Pass on what was taken by who only asked the actors for something; raises what they failed by then."""
+        while True:
+            self._news = anyio.Event()
+            if self._failure is not None:
+                raise self._failure
+            await self._pass_on(pass_on)
+            await self._news.wait()
+
+    async def _pass_on(self, pass_on: Callable[[], Awaitable[None]]) -> None:
+        await pass_on()
+        if self._room is not None and not self.is_full:
+            self._room.set()
+            self._room = None
+
+    def _asked(self, failure: TidelogError | None) -> None:
+        """Somebody has asked the actors for something, and taken what they had answered by then."""
+        if failure is not None:
+            self._failure, self._session.has_failed = failure, True
+        if self._news is not None:
+            self._news.set()
 
     def _land_some(self) -> None:
         with self._failing():

@@ -84,7 +84,8 @@ class Runner(Asked):
         patience = RestartPolicy() if run.state is None else RestartPolicy(attempts=None)
         policy = patience if run.restarts is None else run.restarts
         self._letters = Letters(run.dead_letters, run.observer)
-        self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
+        backlog = run.backlog or Backlog()
+        self._sinks = [SinkActor(sink, policy, self._letters.give_up, backlog.of(sink.name).rate) for sink in sinks]
         if run.clock is not None:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)
@@ -253,6 +254,7 @@ class Runner(Asked):
                     beside.start_soon(self._way.keep_going)
                     if self._flights is not None:
                         beside.start_soon(self._flights.keep_landing, self._pass_on)
+                        beside.start_soon(self._flights.keep_passing, self._pass_on)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
                             await self._take_all(await inbox.receive_all())

@@ -13,7 +13,7 @@ from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd, check_at_end
 from tidelog.runtime.islands.supervision import Supervision
-from tidelog.runtime.ports.actors import Actors, check_actors
+from tidelog.runtime.ports.actors import Actors, actors_for, check_actors
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore, check_reload
 from tidelog.runtime.ports.interfaces import DeadLetters, Observer
 
@@ -59,4 +59,4 @@ class RunSettings:
     @property
     def cut(self) -> Actors:
         """What becomes an actor: where nothing is said, islands if there are several workers."""
-        return self.actors or ("one" if self.workers == 1 else "islands")
+        return actors_for(self.actors, self.workers)

@@ -30,6 +30,7 @@ from tidelog.runtime.network.graph import Graph, Hear, Port
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
+from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
@@ -169,6 +170,14 @@ class Reasoner:
         """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
         self.begun_with = None
         self._network.rest()
+
+    def actors(self) -> list[ActorStatistics]:
+        """What became of each actor so far, where there are several."""
+        return []
+
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons."""
+        return []
 
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""

@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.http.desk.acting import ShowsAlarms
 from tidelog.connectors.http.watching.devices import Devices
 from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
 from tidelog.connectors.mapping.messages import HearsMessages, Message, write_recorded
@@ -18,6 +19,7 @@ from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.connectors.transport.links import Linked
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.observing import Observers, TapObserver
@@ -28,7 +30,8 @@ from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.durable.hot import Hot
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.ports.durability import Backlog, Keep
+from tidelog.runtime.ports.actors import read_actors
+from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
 from tidelog.runtime.running.runner import GRACE, Runner
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.settings import Settings
@@ -65,7 +68,12 @@ class Running:
             if isinstance(source, HearsMessages):
                 source.on_messages = partial(self._pass_on, name)
                 self._mapped.append(name)
+        for sink in unit.sinks.values():
+            if isinstance(sink, ShowsAlarms) and watch is not None:
+                sink.show_of(watch)
         if watch is not None:
+            ends = (*unit.sources.items(), *unit.sinks.items())
+            watch.links = {name: end for name, end in ends if isinstance(end, Linked)}
             watch.devices = [source for source in unit.sources.values() if isinstance(source, Devices)]
         self.engine = self._make(letters)
         self.engine.write_times(self._times)
@@ -101,18 +109,25 @@ class Running:
             state=self._store,
             commit_every=self._settings.commit_every,
             keep=Keep(limits.journal_seconds, limits.journal_bytes),
-            backlog=Backlog(limits.owed_bytes, limits.when_full),
+            backlog=Backlog(limits.owed_bytes, limits.when_full, self._sink_limits()),
             reload="drop" if self._settings.when_program_changes == "drop" else "refuse",
             observer=self._observer(),
             held=self._watch is not None,
+            workers=program.workers,
+            actors=read_actors(program.actors, program.workers),
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
+
+    def _sink_limits(self) -> dict[str, SinkLimits]:
+        """What sinks are spared, by the names that the engine knows."""
+        names = {name: sink.name for name, sink in self.unit.sinks.items()}
+        return {names.get(name, name): limits for name, limits in self.unit.limits.items()}
 
     def _observer(self) -> Observers:
         """Those who are told what the engine does."""
         names = [f"{name} facts" if name in self._mapped else name for name in self.unit.sources]
         taps = TapObserver(self._taps, self.unit.plan, names, self.unit.choices, iso=not self._times.is_plain)
-        return Observers([taps] if self._watch is None else [self._watch, taps])
+        return Observers([taps] if self._watch is None else [self._watch, taps], self.unit.sinks.values())
 
     @property
     def tapped(self) -> list[str]:

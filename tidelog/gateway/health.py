@@ -14,32 +14,33 @@ from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.gateway.file.settings import GatewaySettings, HttpFileSettings
 from tidelog.gateway.taps import tap_path
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.diagnostics.visible import visible
 
 WAIT_SECONDS = 10.0
 _TAKE_OVER_SECONDS = 60.0
-_MOST = 65_536
+_MOST_TOLD = 65_536
 
 
-def why_unhealthy(settings: GatewaySettings, file: Path) -> str | None:
-    """Ask the gateway with this file whether its event loop turns; the reason why it seems not to, None where it does.
+def health(settings: GatewaySettings, file: Path) -> tuple[bool, str]:
+    """Ask the gateway with this file whether its event loop turns; whether it does, and what is to be said of it.
 
-    With `[http]` its page is asked for `/healthz`; without it, the socket of `--tap` has to answer.
+    With `[http]` its page is asked for `/healthz`, which also tells that a part of the rules does not run; without it, the
+    socket of `--tap` has to answer.
     """
+    why, told = _asked(settings, file)
+    return (True, told) if why is None else (False, f"not healthy: {why}")
+
+
+def _asked(settings: GatewaySettings, file: Path) -> tuple[str | None, str]:
+    """The reason why a gateway seems not to answer, or None, and what is to be said of one that does."""
     try:
         if settings.http is not None:
-            return _why_silent_page(settings.http)
-        return _why_silent_socket(tap_path(settings, file))
+            return _of_page(settings.http)
+        return _why_silent_socket(tap_path(settings, file)), "healthy"
     except TimeoutError:
-        return f"no answer within {WAIT_SECONDS:g} s"
+        return f"no answer within {WAIT_SECONDS:g} s", ""
     except (OSError, http.client.HTTPException) as error:
-        return f"no gateway answers: {error}"
-
-
-def standing(settings: GatewaySettings) -> str:
-    """How the gateway with this file stands beside the other one, of two; no text where it has no other one."""
-    if settings.http is None or settings.standby is None:
-        return ""
-    return _ask(settings.http, "GET", "/healthz")[1].removeprefix("ok: ").strip()
+        return f"no gateway answers: {error}", ""
 
 
 def take_over(settings: GatewaySettings, folder: Path, *, behind: bool) -> str:
@@ -61,9 +62,12 @@ def take_over(settings: GatewaySettings, folder: Path, *, behind: bool) -> str:
     return str(found["told"])
 
 
-def _why_silent_page(settings: HttpFileSettings) -> str | None:
-    status, _ = _ask(settings, "GET", "/healthz")
-    return None if status == http.client.OK else f"`/healthz` at {settings.listen} answers with status {status}"
+def _of_page(settings: HttpFileSettings) -> tuple[str | None, str]:
+    status, told = _ask(settings, "GET", "/healthz")
+    if status != http.client.OK:
+        return f"`/healthz` at {settings.listen} answers with status {status}", ""
+    told = visible(told.strip())
+    return None, told if told.startswith("degraded: ") else told.replace("ok", "healthy", 1)
 
 
 def _ask(settings: HttpFileSettings, method: str, path: str, token: str | None = None) -> tuple[int, str]:
@@ -83,7 +87,7 @@ def _ask(settings: HttpFileSettings, method: str, path: str, token: str | None =
     try:
         client.request(method, path, headers={} if token is None else {"authorization": f"Bearer {token}"})
         answer = client.getresponse()
-        return answer.status, answer.read(_MOST).decode("utf-8", "replace")
+        return answer.status, answer.read(_MOST_TOLD).decode("utf-8", "replace")
     finally:
         client.close()
 

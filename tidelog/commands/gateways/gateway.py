@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace, settings: GatewaySettings, file: Path) -> int:
     from tidelog.commands.gateways import checks, running  # noqa: PLC0415 - few need what the extra brings
-    from tidelog.gateway.health import standing, take_over, why_unhealthy  # noqa: PLC0415 - likewise
+    from tidelog.gateway.health import health, take_over  # noqa: PLC0415 - likewise
     from tidelog.gateway.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
 
     if options.messages is not None:
@@ -81,10 +81,9 @@ def _run(options: argparse.Namespace, settings: GatewaySettings, file: Path) -> 
         return DONE
     need_posix("cannot run a gateway (`--check` and `--try` can be had)")
     if options.healthy:
-        reason = why_unhealthy(settings, file)
-        told = "" if reason is not None else standing(settings)
-        write_out(f"not healthy: {reason}\n" if reason is not None else f"healthy: {told}\n" if told else "healthy\n")
-        return DONE if reason is None else BAD
+        is_healthy, told = health(settings, file)
+        write_out(f"{told}\n")
+        return DONE if is_healthy else BAD
     if options.take_over:
         write_out(f"{take_over(settings, file.parent, behind=options.behind)}\n")
         return DONE

@@ -19,6 +19,7 @@ from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.gateway.backgrounds import fetch_all, keep_fresh
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
@@ -41,10 +42,11 @@ NO_OUTBOXES: Mapping[str, Outbox] = MappingProxyType({})
 
 def run(settings: GatewaySettings, file: Path) -> int:
     """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
-    units = build(settings, file.parent)
-    check_surroundings(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
+    fetch_all(settings.background, file.parent)
+    units = build(settings, file.parent)
+    check_surroundings(settings, file.parent)
     collect_steadily()
     with gently_stopped() as stopping:
         kind = Gateway if settings.standby is None else _paired()
@@ -84,7 +86,7 @@ class Gateway:
             await self._listen_in(stack)
             await self._serve(stack)
             async with anyio.create_task_group() as beside:
-                for work in (self._hear_stop, self._hear_others, self._notifier.keep_alive):
+                for work in (self._hear_stop, self._hear_others, self._ask_databases, self._notifier.keep_alive):
                     beside.start_soon(work)
                 await self._run_programs()
                 beside.cancel_scope.cancel()
@@ -259,6 +261,10 @@ class Gateway:
     def _is_running(self, unit: Unit) -> bool:
         running = self._running.get(unit.settings.name)
         return running is not None and running.unit.origin == unit.origin
+
+    async def _ask_databases(self) -> None:
+        """Programs have the background that databases have."""
+        await keep_fresh(lambda: self._settings.background, self._file.parent, self.reload)
 
     # --- signals ---------------------------------------------------------------------------------------------------------
 

@@ -69,6 +69,22 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
+
+
+class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The facts of a program's background from a query, kept in the file that the program names."""
+
+    file: str
+    """JSON lines: `background part from "parts.jsonl".`"""
+    predicate: str
+    url: str
+    password: Secret | None = None
+    query: str
+    """Its columns are the predicate's arguments, in their order."""
+    every: Positive = 300.0
+    """Seconds."""
 
 
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -110,6 +126,8 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
@@ -125,6 +143,7 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """The socket at which `--tap` listens in; beside the file, unless told."""
     source: tuple[EndSettings, ...] = ()
     sink: tuple[EndSettings, ...] = ()
+    background: tuple[BackgroundSettings, ...] = ()
     http: HttpFileSettings | None = None
     standby: StandbySettings | None = None
     limits: LimitSettings = LimitSettings()

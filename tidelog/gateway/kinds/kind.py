@@ -8,15 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from tidelog.connectors.mapping.mapper import Mapper
+from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.templates import Template
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.kinds.messages import mapper
 from tidelog.gateway.kinds.settings import EndSettings, TakesMessages
 from tidelog.plans.plan.plan import Plan
+from tidelog.runtime.ports.durability import Heading
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 if TYPE_CHECKING:
     from tidelog.gateway.file.settings import GatewaySettings
+
+__all__ = [
+    "INTERFACE",
+    "AnyKind",
+    "Heading",
+    "Message",
+    "Place",
+    "SinkKind",
+    "SinkOpening",
+    "SourceKind",
+    "SourceOpening",
+]
 
 INTERFACE: Final = 1
 """The interface between a gateway and kinds of ends. It is raised when a package that was made for it would not work."""

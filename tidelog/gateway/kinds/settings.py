@@ -20,6 +20,15 @@ Told = Literal["all", "causes", "conditions"]
 their conditions hold, also while they are shelved, suppressed, or out of service."""
 
 
+class SinkLimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What one sink is spared, and the others by it."""
+
+    waiting: Count | None = None
+    """How many answers may wait for it; of more, the oldest are dropped for this sink alone, counted and told."""
+    rate: Positive | None = None
+    """How many answers it is given a second."""
+
+
 class EndSettings(Protocol):
     """A source or a sink of any kind."""
 
@@ -49,6 +58,14 @@ class TakesMessages(EndSettings, Protocol):
 
 
 @runtime_checkable
+class Limited(EndSettings, Protocol):
+    """A sink that is spared something."""
+
+    @property
+    def limits(self) -> SinkLimitSettings: ...
+
+
+@runtime_checkable
 class Chooses(EndSettings, Protocol):
     """A sink that says what it wants to be told."""
 
@@ -59,6 +76,11 @@ class Chooses(EndSettings, Protocol):
 
     @property
     def told(self) -> Told: ...
+
+    @property
+    def when(self) -> str:
+        """An output without arguments: the sink is told while it holds, or, with `not` before it, while it does not."""
+        ...
 
     @property
     def storm(self) -> int | None:
@@ -95,6 +117,11 @@ class SinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
     name: str
     program: str = ""
+    limits: SinkLimitSettings = SinkLimitSettings()
+
+
+class ShowingSinkSettings(SinkSettings, frozen=True, kw_only=True):
+    """A sink that is told no answers, and owed none: it shows what the engine knows, such as the open alarms."""
 
 
 class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
@@ -102,4 +129,5 @@ class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
 
     predicates: tuple[str, ...] = ()
     told: Told = "all"
+    when: str = ""
     storm: Count | None = None

@@ -27,11 +27,14 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "mqtt": "mqtt",
         "opcua": "opcua",
         "replay": "replay",
+        "sparkplug": "sparkplug",
         "spec": "spec",
     },
     "sink": {
         "mqtt": "mqtt",
+        "opcua": "opcua",
         "spec": "spec",
+        "sql": "sql",
         "webhook": "webhook",
     },
 }
