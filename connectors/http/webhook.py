@@ -3,7 +3,8 @@
 What is sent follows the Standard Webhooks specification: the headers `webhook-id`, `webhook-timestamp` and
 `webhook-signature`, which is `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. An answer's id is its run and its
 number in it. It has the same id however often it is sent, also by a later run with the same state, and no other answer has
-that: so a receiver can tell what it has already.
+that: so a receiver can tell what it has already. Of two gateways that stand by for each other, the one that leads tells its
+epoch in the header `tidelog-epoch`: a receiver that has seen a higher one for this run refuses the answer (412).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import httpx
 from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.http.posting import Endpoint, Judge, Poster
+from tidelog.connectors.http.requests.fences import EPOCH
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.explaining import Explaining
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
@@ -145,6 +147,8 @@ class WebhookSink(Explaining, GivingUp):
     def _signed(self, name: str, body: bytes, own: Mapping[str, str]) -> dict[str, str]:
         moment = str(int(time.time()))
         headers = {**self._headers, **own, "webhook-id": name, "webhook-timestamp": moment}
+        if self._heading.epoch is not None:
+            headers[EPOCH] = str(self._heading.epoch)
         if self._key is not None:
             headers["webhook-signature"] = sign(self._key, name, moment, body)
         return headers

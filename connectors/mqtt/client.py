@@ -30,7 +30,7 @@ from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.library import CONNECT_SECONDS, PROPERTIES_OF, BufferingClient
 from tidelog.connectors.mqtt.packets import (
     Incoming,
-    PackedId,
+    PackedNames,
     Refusal,
     Unsendable,
     check_packet,
@@ -80,6 +80,8 @@ class MqttClient:
         self.name = f"mqtt://{self.broker}"
         self._folder = folder
         self.is_v5 = settings.version == "5"
+        self.epoch = ""
+        """Under which epoch of a lease messages are published, where there is one: it is among their user properties."""
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[Incoming], None] = lambda message: None
         self.on_read: Callable[[], None] = lambda: None
@@ -180,14 +182,18 @@ class MqttClient:
 
         Unsendable where MQTT has no such message, or the broker takes none that is so large.
         """
-        size = packet_size(topic, payload, qos, id, is_v5=self.is_v5)
+        size = self.packet_size(topic, payload, qos, id)
         check_packet(topic, size)
         self.check_size(size)
         if not qos:
-            self._client.send(publish_packet(topic, payload, id, retain=retain, is_v5=self.is_v5))
+            self._client.send(publish_packet(topic, payload, id, retain=retain, is_v5=self.is_v5, epoch=self.epoch))
             return 0
-        properties = cast("Properties", PackedId(id)) if id and self.is_v5 else None  # all that the library asks is `pack`
+        properties = cast("Properties", PackedNames(id, self.epoch)) if self.is_v5 and (id or self.epoch) else None
         return self._client.publish(topic, payload, qos, retain, properties).mid
+
+    def packet_size(self, topic: str, payload: bytes, qos: int, id: str) -> int:
+        """How many bytes a message has as `publish` sends it."""
+        return packet_size(topic, payload, qos, id, is_v5=self.is_v5, epoch=self.epoch)
 
     def flush(self) -> None:
         """Send what waits, as far as the system takes it now. The writer has the rest, and meets what goes wrong."""

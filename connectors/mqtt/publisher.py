@@ -13,7 +13,7 @@ import anyio
 
 from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.mqtt.client import ClientStatistics, MqttClient
-from tidelog.connectors.mqtt.packets import Refusal, Unsendable, packet_size
+from tidelog.connectors.mqtt.packets import Refusal, Unsendable
 from tidelog.connectors.mqtt.trials import Trials, Tried
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
@@ -96,7 +96,7 @@ class MqttPublisher(GivingUp):
         while self._qos == 0 and not self.is_connected:
             await self._next()
         try:
-            size = packet_size(topic, payload, self._qos, name, is_v5=self.client.is_v5)
+            size = self.client.packet_size(topic, payload, self._qos, name)
         except ENCODING_ERRORS as error:
             await self._give_up(answer, unencodable(error), self._lines_of)
             return
@@ -128,6 +128,7 @@ class MqttPublisher(GivingUp):
     def number(self, heading: Heading) -> None:
         """The answers of the next `send` have these numbers."""
         self._heading = heading
+        self.client.epoch = "" if heading.epoch is None else str(heading.epoch)
 
     async def _wait(self, most: int) -> None:
         """Until no more than so many messages wait for the broker, and what it will never take is put away."""

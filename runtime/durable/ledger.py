@@ -7,7 +7,6 @@ told then is stored already.
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -21,17 +20,17 @@ import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 
-from tidelog.plans.diagnostics.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.stored import pack_plan, plan_digest
 from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.corrections.correcting import Correction, Corrections
+from tidelog.runtime.durable.hot import Hot, Show, journal_behind, retell
 from tidelog.runtime.durable.reloading import Reloading
 from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.durable.snapshots import Snapshots
-from tidelog.runtime.durable.storing import Ends, Storing, can_replay, is_passing
+from tidelog.runtime.durable.storing import Ends, Storing, is_passing, resume
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
-from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, numbered, pack_events, tell
+from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events
 from tidelog.runtime.journal.manifest import (
     Head,
     SinkStanding,
@@ -45,11 +44,9 @@ from tidelog.runtime.journal.marks import Marks
 from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Told
-from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Observer, Replayable, Retraction, Source
+from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Leading, Told
+from tidelog.runtime.ports.interfaces import AnyAnswer, Observer, Retraction
 from tidelog.runtime.sessions.reasoner import Reasoner
-
-logger = logging.getLogger("tidelog")
 
 MOST_NEW = 50_000
 """With how many facts, or answers, a commit no longer waits for its time; with four times as many, facts wait for it."""
@@ -88,7 +85,8 @@ class Ledger:
         self._observer = observer
         self._store, self._every, self._keep = storing.store, storing.every, storing.keep
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
-        self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
+        self._leading = storing.store if isinstance(storing.store, Leading) else None
+        self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog, self._leading)
         self._sinks = SinkFeeds(ends.sinks, self._owed)
         self.owing = self._owed.owing
         standings = [SourceStanding(name, passing=is_passing(source)) for name, source in ends.sources.items()]
@@ -96,6 +94,7 @@ class Ledger:
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
         self._plan: Plan | None = plan  # until it is stored
         self._snapshots, self._marks, self._reload = Snapshots(session), Marks(), storing.reload
+        self._hot: Hot | None = None
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
         self._events: list[Event] = []
         self._facts = self._committed = 0
@@ -123,9 +122,11 @@ class Ledger:
         stored = await self._in_thread(self._store.head)
         if stored is not None:
             await self._go_on(unpack_head(stored, self._store.name))
+        self._owed.lead()
         if self._observer is not None:
             self._observer.going_on(self._owed.run, self._head.events)
-        await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks))
+        own = not self._owed.has_moved
+        await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks, own=own))
         if self._has_changed:  # the program has: what it goes on with is stored before anything else
             await self.commit()
         self.stored = self._owed.committed
@@ -140,17 +141,43 @@ class Ledger:
         self._owed.stored((), await self._in_thread(self._store.kept))
         stays_with = None if is_same(head, before) else await self._change(before)
         self._plan = self._plan if self._has_changed else None
+        began = anyio.current_time()
+        if self._hot is not None:
+            self._snapshots.parts = self._hot.parts
+        else:
+            await self._restore(head, stays_with)
+        self._snapshots.worked = anyio.current_time() - began
+        self._marks = Marks(head.reach, head.endless, self._session.intake.held())
+        for standing in head.sources:
+            source = self._sources[standing.name]
+            await self._in_thread(partial(resume, source, standing, head, self._store.name, self._session.is_finished))
+        forget_answers(self._session)
+
+    async def _restore(self, head: Head, stays_with: Plan | None) -> None:
+        """Bring the session to where the run stood: from the snapshot, by the events behind it."""
         if head.snapshot and not self._has_changed:
             self._session.load(await self._in_thread(partial(self._snapshots.parts.load, self._store.parts())), stays_with)
             if self._corrections is not None:
                 await self._in_thread(self._corrections.go_on)
-        began = anyio.current_time()
-        await self._replay(head.events if self._has_changed else head.snapshot)
-        self._snapshots.worked = anyio.current_time() - began
-        self._marks = Marks(head.reach, head.endless, self._session.intake.held())
-        for standing in head.sources:
-            await self._resume(self._sources[standing.name], standing)
-        forget_answers(self._session)
+        if not self._has_changed:
+            blocks = await self._in_thread(partial(journal_behind, self._store, head))
+            note = None if self._corrections is None else self._corrections.note
+            await retell(self._session, blocks, head, self._store.name, note)
+
+    async def stand_by(self, show: Show) -> Hot | None:
+        """Bring the session to where a stored run stands that another process goes on with, to follow it.
+
+        None where nothing is stored yet, or by another program. Raises what `begin` would.
+        """
+        stored = await anyio.to_thread.run_sync(self._store.head)
+        if stored is None:
+            return None
+        head = unpack_head(stored, self._store.name)
+        check_same(head, self._head, self._store.name)
+        if is_same(head, self._head):
+            self._hot = Hot(self._session, self._store, head, show, self._observer)
+            await self._hot.load()
+        return self._hot
 
     async def _change(self, now: Head) -> Plan | None:
         """Go on with another plan: what it has to remember is kept, or filled from the journal. Or stay with this one."""
@@ -185,36 +212,6 @@ class Ledger:
         if is_same(head, self._head):
             return []
         return await self._in_thread(lambda: Reloading(head, self._session, self._store, self._snapshots.parts).becomings())
-
-    async def _replay(self, snapshot: int) -> None:
-        """Tell the session again what it was told since the snapshot; what follows was told then, too."""
-        session, last = self._session, snapshot
-        if last < self._head.events:
-            for block in await self._in_thread(lambda: list(self._store.journal(snapshot + 1))):
-                events = numbered(block, snapshot)
-                if self._corrections is not None:
-                    self._corrections.note([event for _, event in events])
-                for number, event in events:
-                    tell(session, event)
-                    last = number
-                forget_answers(session)
-                await anyio.lowlevel.checkpoint()
-        if last != self._head.events:
-            raise SnapshotError(f"state `{self._store.name}`: its journal ends at event {last} of {self._head.events}")
-
-    async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
-        if standing.ended:
-            if self._session.is_finished and not can_replay(source):
-                raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
-            logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
-        elif standing.position is not None and isinstance(source, Replayable):
-            try:
-                await self._in_thread(partial(source.resume, standing.position))
-            except DataError as error:
-                raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
-        elif self._head.snapshot < self._head.events and not (standing.passing or can_replay(source)):
-            # the run before did not come to its end
-            logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
 
     def has_ended(self, name: str) -> bool:
         """Whether a source has ended in an earlier run."""
@@ -417,6 +414,8 @@ class Ledger:
             new.snapshot = new.events
         with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
             kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
+            if self._leading is not None:
+                await self._leading.copied()
         head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
         self._has_changed, self._plan = False, None
         if digests is not None:

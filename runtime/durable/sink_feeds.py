@@ -33,16 +33,17 @@ class SinkFeeds:
         """The names of the sinks, in order."""
         return list(self._sinks)
 
-    def go_on(self, run: str, standings: Sequence[SinkStanding]) -> None:
+    def go_on(self, run: str, standings: Sequence[SinkStanding], *, own: bool = True) -> None:
         """Let each sink of this run go on from where it stood, and note where that is. May wait for the disk.
 
+        Unless what it keeps is this process's `own`, it goes behind what it holds: another one has told the answers before.
         SpecError or SnapshotError where one does not hold what was committed.
         """
         for standing in standings:
             actor = self._sinks[standing.name]
             sink = actor.sink
             if isinstance(sink, Keeping) and promise_of(sink) == "exactly once":
-                standing.taken = sink.resume(run, standing.taken, standing.standing)
+                standing.taken = sink.resume(run, standing.taken, standing.standing if own else None)
             self._feeds[standing.name] = OwedFeed(self._owed, standing.taken, actor)
 
     def feed(self, sink: SinkActor) -> OwedFeed:

@@ -39,12 +39,14 @@ class Heading:
     """What stands over answers on their way to a sink: they are the answers number `first`, `first + 1` … of the run `run`.
 
     The stream was complete up to `frontier` (encoded) when they became known. `run` is a name of letters and digits that no
-    other run has; together with its number it tells an answer from every other.
+    other run has; together with its number it tells an answer from every other. `epoch` is the lease under which they are
+    told, where there is one: a receiver that has seen a higher one refuses them.
     """
 
     run: str
     first: int
     frontier: int
+    epoch: int | None = None
 
 
 @runtime_checkable
@@ -220,6 +222,7 @@ class Changes:
     answers_most: int | None = None
     keep: Keep | None = None
     plan: bytes | None = None
+    terms: bytes | None = None
 
 
 class Kept(NamedTuple):
@@ -227,6 +230,36 @@ class Kept(NamedTuple):
 
     first: int
     size: int
+
+
+class Term(NamedTuple):
+    """From the answer number `first` on, a run was led by `node`, under the lease `epoch`."""
+
+    epoch: int
+    node: str
+    first: int
+
+
+@runtime_checkable
+class Leading(Protocol):
+    """A state of which another process has a copy, and that is written under a lease: asked by the run that leads."""
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the lease."""
+        ...
+
+    def lead(self, answers: int) -> Sequence[Term]:
+        """The run goes on behind this answer: who has told the answers so far, and that this process tells those to come."""
+        ...
+
+    def check(self) -> None:
+        """FencedError where the lease is over; ConnectorError as for `StateStore`."""
+        ...
+
+    async def copied(self) -> None:
+        """Wait until what was committed is also elsewhere, or is known not to be. FencedError where the lease is over."""
+        ...
 
 
 class StateStore(Protocol):

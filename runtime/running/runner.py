@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from tidelog.plans.diagnostics.errors import ConnectorError, StateError
+from tidelog.plans.diagnostics.errors import ConnectorError, MethodError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.brief import brief, named
 from tidelog.runtime.actors.alignment import Alignment
@@ -54,6 +54,7 @@ from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 
 if TYPE_CHECKING:
+    from tidelog.runtime.durable.hot import Hot
     from tidelog.runtime.durable.ledger import Ledger
     from tidelog.runtime.migration.changing import Becoming
     from tidelog.runtime.running.flights import Arrival, Flights
@@ -155,6 +156,15 @@ class Runner(Asked):
         SpecError or SnapshotError where it cannot go on, whatever is dropped. Empty where nothing changes.
         """
         return [] if isinstance(self._way, Direct) else await self._way.changes()
+
+    async def stand_by(self) -> Hot | None:
+        """Load what is stored, to follow what another process commits to it until this one is to `run`.
+
+        None where nothing is stored yet, or by another program: then `run` loads it. MethodError without a state.
+        """
+        if isinstance(self._way, Direct):
+            raise MethodError("a run without a state follows nobody")
+        return await self._way.stand_by(self._show)
 
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.

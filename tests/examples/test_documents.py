@@ -23,6 +23,7 @@ SLOWEST = (
     "docs/howto/spark.md",
     "docs/howto/sparkplug.md",
     "docs/howto/sql.md",
+    "docs/howto/standby.md",
     "docs/howto/workers.md",
     "docs/howto/write-a-connector.md",
     "docs/reference/aggregates.md",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tidelog.connectors.standby.report import Report
 from tidelog.plans.data.timeline import NEG
 from tidelog.runtime.ports.actors import ActorStatistics
 from web.serving import Serving, fact, serving
@@ -92,6 +93,10 @@ async def test_what_was_set_aside_degrades_the_run(monkeypatch: pytest.MonkeyPat
         await post_some(run)
         answer = await run.client.get("/healthz")
         assert (answer.status_code, answer.text) == (200, "degraded: plant: 1 of its actors is set aside\n")
+        run.server.copying.report = lambda: Report("leads", 3, 0.0, 0, 0.0, is_alone=True, alone_count=1)
+        told = "1 of its actors is set aside; leads under epoch 3 since 1970-01-01T00:00:00Z, alone"
+        assert (await run.client.get("/healthz")).text == f"degraded: plant: {told}\n"
+        run.server.copying.report = None
         shown = (await run.client.get("/api/state?brief")).json()
         assert shown["aside"] == ["many"]
         actors = (await run.client.get("/api/state")).json()["actors"]

@@ -88,6 +88,29 @@ def test_the_head_is_not_green_while_an_end_is_away(browser: Browser, running: P
     expect(page.locator("#status.good")).to_have_text("running")
 
 
+def test_the_head_says_how_a_gateway_stands_beside_the_other_one(browser: Browser, running: Plant) -> None:
+    """Who leads, with what is away and what was set aside; and who follows, which is ready for nothing else."""
+    page = open_page(browser, running.url)
+    shown = {"role": "leads", "epoch": 3, "since": NOW, "lag": 2, "lag_seconds": 1.5, "is_alone": False}
+    more: dict[str, object] = {"away": ["alarms"], "aside": ["warm"]}
+
+    def answer(route: Route) -> None:
+        found = route.fetch()
+        route.fulfill(response=found, json={**found.json(), **more, "standby": shown})
+
+    page.route("**/api/state*", answer)
+    told = "leads since 12:00:00 (epoch 3) · degraded: warm set aside · away: alarms"
+    expect(page.locator("#status.bad")).to_have_text(told)
+    more |= {"away": [], "aside": []}
+    expect(page.locator("#status.good")).to_have_text("leads since 12:00:00 (epoch 3)")
+    shown["is_alone"] = True
+    expect(page.locator("#status.bad")).to_have_text("leads alone since 12:00:00 (epoch 3)")
+    shown["role"], more["ready"] = "follows", False
+    expect(page.locator("#status.bad")).to_have_text("stands by, lacks 2 commits for 1.5 s (epoch 3)")
+    shown["is_alone"] = False
+    expect(page.locator("#status.good")).to_have_text("stands by since 12:00:00 (epoch 3)")
+
+
 ACTOR = {
     "name": "warm",
     "island": 0,

@@ -30,6 +30,7 @@ from tidelog.gateway.step_taps import StepTaps
 from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
+from tidelog.runtime.durable.hot import Hot
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.actors import read_actors
@@ -153,11 +154,27 @@ class Running:
         """Whether something is being stored, so that nobody should interrupt."""
         return self.engine.is_storing
 
-    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Run; says that it has started once its state is restored. Raises what the engine raises."""
+    async def stand_by(self) -> Hot | None:
+        """Come to where the state stands, and follow what another process commits to it, until this one is to `run`.
+
+        None where nothing is stored yet, or by another program. The page shows what is followed.
+        """
+        self._attach()
+        return await self.engine.stand_by()
+
+    def discard(self) -> None:
+        """Give up what was never run, and its state."""
+        if self._store is not None:
+            self._store.close()
+
+    def _attach(self) -> None:
         if self._watch is not None:
             by_clock = self.unit.settings.clock is not None
             self._watch.attach(self.engine, is_durable=self._store is not None, goes_by_clock=by_clock)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run; says that it has started once its state is restored. Raises what the engine raises."""
+        self._attach()
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._wait_started, task_status)

@@ -23,6 +23,16 @@ let state = null;
 
 // --- asking
 
+// How this gateway stands beside the other one, of two.
+function standbyOf(state) {
+  const pair = state.standby;
+  if (!pair) return null;
+  const follows = pair.role === "follows";
+  const name = (follows ? "follows" : "leads") + (pair.is_alone ? (follows ? "Behind" : "Alone") : "");
+  const since = new Date(pair.since * 1000).toLocaleTimeString(locale, { hour12: false });
+  return { follows, isBad: pair.is_alone, text: t(name, { epoch: pair.epoch, since, lag: pair.lag, seconds: pair.lag_seconds.toFixed(1) }) };
+}
+
 async function poll() {
   if (!document.hidden || desk.isWanted) await refresh();
   setTimeout(poll, state === null ? 300 : INTERVAL);
@@ -109,9 +119,13 @@ function head() {
   $("#name").textContent = state.program;
   if (state.alarms === null) document.title = state.holding?.count ? `(${state.holding.count}) ${state.program}` : state.program;
   const status = $("#status");
+  const pair = standbyOf(state);
   const doubts = [["asideActors", [...new Set(state.aside)]], ["awayEnds", state.away]].filter(([, names]) => names.length);
-  status.className = !state.ready ? "" : doubts.length ? "bad" : "good";
-  status.textContent = !state.ready ? t("notReady") : doubts.map(([text, names]) => t(text, { names: names.join(", ") })).join(" · ") || t("running");
+  const told = doubts.map(([text, names]) => t(text, { names: names.join(", ") }));
+  if (pair?.follows) told.splice(0, told.length, pair.text);
+  else if (pair) told.unshift(pair.text);
+  status.className = pair?.isBad || (doubts.length && !pair?.follows) ? "bad" : state.ready || pair?.follows ? "good" : "";
+  status.textContent = !state.ready && !pair?.follows ? t("notReady") : told.join(" · ") || t("running");
   $("#sign-in").hidden = !state.locked;
   $("#sign-in").textContent = t(state.alarms === null ? "signInToWrite" : "signInToAct");
   const figures = [["time", state.present === null ? "–" : when(state, state.present)]];

@@ -3,6 +3,9 @@
 const ENGLISH = {
   // the head
   connecting: "connecting", running: "running", notReady: "not ready", awayEnds: "away: {names}", asideActors: "degraded: {names} set aside",
+  leads: "leads since {since} (epoch {epoch})", leadsAlone: "leads alone since {since} (epoch {epoch})",
+  follows: "stands by since {since} (epoch {epoch})",
+  followsBehind: "stands by, lacks {lag} commits for {seconds} s (epoch {epoch})",
   noConnection: "no connection", noConnectionSince: "no connection since {time}",
   signIn: "Sign in", signInToWrite: "Sign in to write", signInToAct: "Sign in to act", token: "Token", program: "Program",
   signInTitle: "tidelog: sign in",
@@ -71,6 +74,9 @@ const ENGLISH = {
 
 const GERMAN = {
   connecting: "verbindet", running: "läuft", notReady: "nicht bereit", awayEnds: "weg: {names}", asideActors: "eingeschränkt: {names} beiseitegelegt",
+  leads: "führt seit {since} (Epoche {epoch})", leadsAlone: "führt allein seit {since} (Epoche {epoch})",
+  follows: "steht bereit seit {since} (Epoche {epoch})",
+  followsBehind: "steht bereit, ihm fehlen {lag} Commits seit {seconds} s (Epoche {epoch})",
   noConnection: "keine Verbindung", noConnectionSince: "keine Verbindung seit {time}",
   signIn: "Anmelden", signInToWrite: "Zum Schreiben anmelden", signInToAct: "Zum Handeln anmelden", token: "Token", program: "Programm",
   signInTitle: "tidelog: Anmeldung",

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from tidelog.connectors.http.requests.bodies import BodyDecoder, kind_of
+from tidelog.connectors.http.requests.fences import Fences
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watching.devices import Devices
@@ -41,11 +42,12 @@ class Posting:
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
+        self._fences = Fences()
         self._decoders: dict[str, tuple[object, BodyDecoder]] = {}
         self.count = 0
 
     async def answer(self, request: Request, watch: Watch) -> Response:
-        """202 with counts; 400 with what could not be read, beside which all else counts; 408, 413, 415, 429, 503."""
+        """202 with counts; 400 with what could not be read, beside which all else counts; 408, 412, 413, 415, 429, 503."""
         return await self._answer(request, watch, "no", self._take)
 
     async def answer_device(self, request: Request, watch: Watch, devices: Devices, topic: str) -> Response:
@@ -61,6 +63,8 @@ class Posting:
         refusal = _wrong_wait(wait, watch)
         if refusal is not None:
             return refusal
+        if (reason := self._fences.why_refused(request.headers)) is not None:
+            return JSONResponse({"error": reason}, 412)
         if self.count >= self._settings.max_posts:
             return JSONResponse({"error": "too many requests at once; try again"}, 429, _RETRY)
         self.count += 1

@@ -19,6 +19,7 @@ from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.kinds.kind import Place
 from tidelog.gateway.kinds.reaching import NOTHING
 from tidelog.gateway.kinds.table import kind_of
+from tidelog.gateway.pair.standby import check_standby
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.plans.data.facts import Record, format_atom
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -40,6 +41,9 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     check_surroundings(settings, file.parent)
     if settings.http is not None:
         write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
+    if settings.standby is not None:
+        own = check_standby(settings, file.parent)
+        write_out(f"standby: {own.lease} says who leads, {own.follow} is the other one\n")
     if with_ends:
         return anyio.run(_reach_all, settings, file, backend="trio")
     write_out(f"{file}: right\n")

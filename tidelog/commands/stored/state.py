@@ -12,6 +12,7 @@ from tidelog.commands.outcome import BAD, DONE, count
 from tidelog.commands.stored.parts import Spread, parts_of
 from tidelog.commands.stored.replay import write
 from tidelog.commands.streams.spreading import add_spread_options, spread_of
+from tidelog.connectors.standby.shared_state import read_terms
 from tidelog.connectors.store.state_store import FILE, StateDirectory
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import TidelogError
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         size = os.path.getsize(os.path.join(options.state, FILE))
         lines = [f"program {head.program}, run {head.run}", f"file {FILE}: {size:,} bytes"]
         damaged = False
-        for show in (_show_journal, partial(_show_snapshot, spread=spread), _show_older, _show_answers):
+        for show in (_show_terms, _show_journal, partial(_show_snapshot, spread=spread), _show_older, _show_answers):
             try:
                 lines += show(store, head)
             except TidelogError as error:
@@ -52,6 +53,13 @@ def run(options: argparse.Namespace) -> int:
         lines += _ends(head)
     write("".join(f"{visible(line)}\n" for line in lines))
     return BAD if damaged else DONE
+
+
+def _show_terms(store: StateDirectory, head: Head) -> Iterator[str]:
+    terms = read_terms(store.terms())
+    if terms:
+        last = terms[-1]
+        yield f"standby: commit {store.commits}, led by {last.node} under epoch {last.epoch} from answer {last.first} on"
 
 
 def _show_journal(store: StateDirectory, head: Head) -> Iterator[str]:
