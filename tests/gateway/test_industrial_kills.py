@@ -28,7 +28,7 @@ from test_opcua_alarms import run as run_alarms
 import tidelog
 from brokers import free_port
 from children import WAIT, child
-from plcs import Plant, modbus, plant, unit
+from plcs import Plant, collected, modbus, plant, unit  # noqa: F401 - `collected` is a fixture
 from services import TIDELOG
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
