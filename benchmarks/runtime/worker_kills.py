@@ -19,6 +19,7 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.islands.island import owner
 from tidelog.runtime.islands.network import Landed
 from tidelog.runtime.islands.spreading import Layout, SpreadReasoner
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.interfaces import Batch
 from tidelog.runtime.sessions.settings import SOURCE, Settings
 
@@ -36,7 +37,9 @@ def key_of(shard: int, number: int = 0) -> str:
 
 def filled(rows: int) -> SpreadReasoner:
     """A session whose shards hold so many rows together."""
-    session = SpreadReasoner(tidelog.compile(PROGRAM), Settings(), Layout(workers=2))
+    session = SpreadReasoner(
+        tidelog.compile(PROGRAM), Settings(), Layout(workers=2, supervision=Supervision(restarts=1_000))
+    )
     facts: list[Record] = [("p", (f"k{i}", i), 1, 1) for i in range(rows)]
     for at in range(0, rows, _BATCH):
         session.take(SOURCE, Batch(facts[at : at + _BATCH]))
@@ -44,8 +47,11 @@ def filled(rows: int) -> SpreadReasoner:
     return session
 
 
-def waits(session: SpreadReasoner, at: int, killed: int) -> tuple[float, float]:
-    """How many seconds the answers of the other shard, and of the killed one, take behind a kill."""
+def waits(session: SpreadReasoner, at: int, killed: int, *, own_first: bool) -> tuple[float, float]:
+    """How many seconds the answers of the other shard, and of the killed one, take behind a kill.
+
+    Answers land in the order of the deliveries: with `own_first` those of the other shard come behind.
+    """
     shards = [actor for actor in session.actors() if actor.name == "q"]
     came: dict[object, float] = {}
 
@@ -57,7 +63,7 @@ def waits(session: SpreadReasoner, at: int, killed: int) -> tuple[float, float]:
     keys = key_of(1 - killed), key_of(killed)
     began = time.perf_counter()
     os.kill(shards[killed].process, signal.SIGKILL)
-    for key in keys:
+    for key in keys[::-1] if own_first else keys:
         session.take(SOURCE, Batch([("p", (key, -at), 1, 1)]))
     while not all(key in came for key in keys):
         session.wait(0.01)
@@ -68,10 +74,13 @@ def waits(session: SpreadReasoner, at: int, killed: int) -> tuple[float, float]:
 def main() -> None:
     for rows in [int(found) for found in sys.argv[1:]] or [1_000, 200_000]:
         session = filled(rows)
-        found = [waits(session, at, at % 2) for at in range(1, TIMES + 1)]
+        numbers = iter(range(1, 2 * TIMES + 1))
+        for own_first in (False, True):
+            found = [waits(session, next(numbers), at % 2, own_first=own_first) for at in range(TIMES)]
+            others, own = (median(times) * 1000 for times in zip(*found, strict=True))
+            order = "behind" if own_first else "before"
+            print(f"{rows:,} rows: others' answers, {order} the shard's, after {others:.0f} ms; its own after {own:.0f} ms")
         session.close()
-        others, own = (median(times) * 1000 for times in zip(*found, strict=True))
-        print(f"{rows:,} rows: others' answers after {others:.0f} ms, the shard's own after {own:.0f} ms")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG
@@ -363,11 +364,13 @@ def _in_order(sent: list[Step]) -> list[Step]:
 
 
 def _together(step: str, parts: Sequence[Step]) -> Step:
-    facts = sorted((fact for part in parts for fact in part.facts), key=_begin)
+    facts = [fact for part in parts for fact in part.facts]
     if all(part.begun is None for part in parts):
-        return Step(step, facts)
-    begun = [found for part in parts for found in part.begun or ()]
-    return Step(step, facts, begun, [fact for part in parts for fact in part.ended])
+        return Step(step, sorted(facts, key=_begin))
+    notices = Notices()
+    for part in parts:  # what begins and ends within them is a fact
+        notices.follow_with(Notices(part.begun or (), part.ended), facts)
+    return Step(step, sorted(facts, key=_begin), list(notices.begun.items()), notices.ended)
 
 
 def _begin(fact: Fact) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from oracle.agreement import runs_of
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import SnapshotError
@@ -154,10 +155,14 @@ def heard_of(session: Reasoner, steps: Sequence[Say], moving: Moving | None = No
         heard.refused += say(session) or ()
         heard.pull(session)
         heard.look(session)
+    if session.settings.emit == "intervals":  # pieces of one delivery come in the order in which islands have them
+        runs = runs_of((*row, lo, hi) for row, found in heard.answers.items() for lo, hi in found)
+        heard.answers = {row: list(found) for row, found in runs.items()}
     heard.accepted = session.intake.accepted
     heard.unfinished = sorted(session.unfinished())
     if isinstance(session, SpreadReasoner):
-        assert not [actor.aside for actor in session.actors() if actor.aside]
+        aside = [actor.aside for actor in session.actors() if actor.aside]
+        assert not aside, aside
     session.close()
     return heard
 
