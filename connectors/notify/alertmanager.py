@@ -33,7 +33,7 @@ from tidelog.runtime.ports.interfaces import AnyAnswer
 
 logger = logging.getLogger("tidelog")
 
-AT_ONCE: Final = 200
+AT_ONCE: Final = 500
 """How many alerts one request has at most."""
 _LASTS: Final = 5
 """An alert that is not repeated counts as resolved after so many times the pause between repeats."""

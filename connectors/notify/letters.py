@@ -20,6 +20,10 @@ from tidelog.runtime.ports.interfaces import AnyAnswer
 
 MOST_SUBJECT: Final = 200
 """Characters of a subject: a longer one is cut, with a mark."""
+_PLAIN = re.compile(r"(?:[\t -~]{0,900}\n)*[\t -~]{0,900}")
+_AS_IT_IS: Final = (
+    b'Content-Type: text/plain; charset="utf-8"\r\nContent-Transfer-Encoding: 7bit\r\nMIME-Version: 1.0\r\n\r\n'
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -63,9 +67,17 @@ class LetterWriter:
             text = "\n\n".join(f"{letter.subject}\n{letter.text.rstrip()}" for letter in letters)
         headers["Subject"], headers["Message-ID"] = _subject(subject), f"<{identity}@{self._domain}>"
         headers["Date"], headers["Auto-Submitted"] = format_datetime(datetime.now(UTC)), "auto-generated"
-        content = EmailMessage(SMTP)
-        content.set_content(text)
-        return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode() + content.as_bytes()
+        return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode() + _content(text)
+
+
+def _content(text: str) -> bytes:
+    """A text with the headers that say how it is encoded. One of plain lines is itself; the library takes long over it."""
+    if _PLAIN.fullmatch(text):
+        ended = text if text.endswith("\n") else f"{text}\n"
+        return _AS_IT_IS + ended.replace("\n", "\r\n").encode()
+    content = EmailMessage(SMTP)
+    content.set_content(text)
+    return content.as_bytes()
 
 
 def _subject(text: str) -> str:
