@@ -1,4 +1,4 @@
-"""A gateway that writes to PostgreSQL, and the server, killed at twenty moments: every answer is a row, once."""
+"""A gateway that writes to PostgreSQL, and the server, killed at ten moments: every answer is a row, once."""
 
 from __future__ import annotations
 
