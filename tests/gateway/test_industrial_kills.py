@@ -42,7 +42,7 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
-KILLS = int(os.environ.get("KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "10"))
 PROGRAM = """timeline integer, unit 1 ms, round down.
 input seen(n: integer).
 input level(n: integer).
