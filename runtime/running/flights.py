@@ -51,19 +51,22 @@ class _Flight:
 class Flights:
     """Knows which events are on the way. `note` takes what has arrived, in order.
 
-    Where an actor fails for good, what is on the way never arrives, and the session has failed.
+    Where an actor fails for good, what is on the way never arrives, and the session has failed. Until `begin` whoever brings
+    the session to where an earlier run stood pulls what it tells.
     """
 
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
-        session.landing = self._land
-        session.asked = self._asked
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
         self._room: anyio.Event | None = None
         self._news: anyio.Event | None = None
         self._failure: TidelogError | None = None
+
+    def begin(self) -> None:
+        """From now on what arrives is noted."""
+        self._session.landing, self._session.asked = self._land, self._asked
 
     def depart(self, event: Event | None, position: dict[str, Any] | None) -> None:
         """The session was told an event just now."""
@@ -87,7 +90,8 @@ class Flights:
             self._arrive(None, None, self._session.frontier, ())
 
     def come_up(self) -> None:
-        """The same, and let all be told that is known, as before a state is stored."""
+        """The same, and let all be told that is known, as before a state is stored: that is noted in any case."""
+        self.begin()
         with self._failing():
             self._session.come_up()
         self.settle()

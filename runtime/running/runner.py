@@ -173,6 +173,8 @@ class Runner(Asked):
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
         await self._way.begin()
+        if self._flights is not None:
+            self._flights.begin()
         if self._times is not None:
             self._session.watermarks.times = self._times
         marks = self._session.watermarks
