@@ -49,6 +49,11 @@ class Partner:
         self.node, self._follower, self.since = "", "", self._now()
         self._taken.clear()
 
+    def fenced(self) -> None:
+        """This gateway may lead no more: whatever waits for the other one learns that from its lease, and now."""
+        self.node = ""
+        self._wake()
+
     @property
     def lagging_since(self) -> float:
         """Since when, by the monotonic clock, the other one lacks something."""
@@ -67,15 +72,18 @@ class Partner:
             self._follower = node
             self._taken.clear()
         self._taken[state], self._heard = commit, time.monotonic()
-        if self._moved is not None:
-            self._moved.set()
-            self._moved = None
+        self._wake()
         if not self.lag:
             self._complete = time.monotonic()
         if not self.node and all(self._has(state, state.commits) for state in self.states.values()):
             self.node, self.since = node, self._now()
             self._keeper.say_copied(node)
             logger.info("the other gateway has all: what is told from now on, it has before")
+
+    def _wake(self) -> None:
+        if self._moved is not None:
+            self._moved.set()
+            self._moved = None
 
     def _has(self, state: SharedState, commit: int) -> bool:
         return self._taken.get(state, -1) >= commit

@@ -95,7 +95,7 @@ class Hot:
     def _take(self, event: Event) -> None:
         session = self._session
         refused: list[Rejected] = tell(session, event)
-        self._show([*session.pull_records(), *session.pull_hypothetical()])
+        self._show([*session.pull_records(), *session.pull_hypothetical()], session.pull_violations())
         if self._observer is not None:
             batch = Batch(list(event.records), watermark=event.watermark) if isinstance(event, Taken) else None
             self._observer.took(getattr(event, "source", ""), batch, refused)

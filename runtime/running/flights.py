@@ -51,12 +51,12 @@ class _Flight:
 class Flights:
     """Knows which events are on the way. `note` takes what has arrived, in order.
 
-    Where an actor fails for good, what is on the way never arrives, and the session has failed.
+    Where an actor fails for good, what is on the way never arrives, and the session has failed. Until `begin` whoever brings
+    the session to where an earlier run stood pulls what it tells.
     """
 
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
-        session.asked = self._asked
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
@@ -66,7 +66,7 @@ class Flights:
 
     def begin(self) -> None:
         """From now on what arrives is noted: what was told before, such as in a replay, is not."""
-        self._session.landing = self._land
+        self._session.landing, self._session.asked = self._land, self._asked
         self._session.left_out.clear()
 
     def depart(self, event: Event | None, position: dict[str, Any] | None) -> None:
@@ -91,7 +91,8 @@ class Flights:
             self._arrive(None, None, self._session.frontier, ())
 
     def come_up(self) -> None:
-        """The same, and let all be told that is known, as before a state is stored."""
+        """The same, and let all be told that is known, as before a state is stored: that is noted in any case."""
+        self.begin()
         with self._failing():
             self._session.come_up()
         self.settle()

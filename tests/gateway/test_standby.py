@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from pairs import Pair, pair
 
+from children import WAIT
 from tidelog.gateway.building import build
 from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.pair.standby import check_standby
@@ -50,6 +52,31 @@ def test_the_follower_leads_when_the_leader_is_gone(tmp_path: Path) -> None:
             both.wait_leads(follower)
         both.check_all_told()
         assert follower.standing["is_alone"]
+
+
+def test_who_is_fenced_gives_no_receipt_for_what_it_has_not_copied(tmp_path: Path) -> None:
+    """A post waits for the copy when the lease is over. What the gateway stores then, as it follows, is of others."""
+    with pair(tmp_path, QUICK.replace("copy_within = 0.4", "copy_within = 30")) as both:
+        for member in both.members:
+            member.start()
+        both.post(1)
+        leader = both.wait_together()[0]
+        wire = both.wires[list(both.members).index(leader)]
+        wire.stall()
+        answers: list[int] = []
+        body = b'{"celsius": 85, "n": 77, "t": 1700000000077}'
+        posting = threading.Thread(target=lambda: answers.append(leader.ask("/devices/m0/temp", body, 30)[0]))
+        posting.start()
+        eventually(lambda: leader.standing["lag"] > 0)
+        assert not answers
+        both.pull(leader)
+        wire.flow()
+        wire.cut()
+        both.post(1)
+        both.wait_together()
+        posting.join(WAIT)
+        assert answers == [503]
+        both.check_all_told()
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ are the world's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -145,7 +145,13 @@ class Run:
     def __init__(self, world: PairWorld, node: Node, state: SharedState) -> None:
         self.state = state
         self.engine = Engine(
-            world.plan, [Device(world)], [Receiver(world, node)], emit=world.emit, state=state, commit_every=0
+            world.plan,
+            [Device(world)],
+            [Receiver(world, node)],
+            emit=world.emit,
+            state=state,
+            commit_every=0,
+            **world.spread,
         )
 
     async def stand_by(self) -> Hot | None:
@@ -205,7 +211,9 @@ class PairWorld:
         chance: Random,
         *,
         is_forced: bool = False,
+        spread: Mapping[str, Any] | None = None,
     ) -> None:
+        self.spread = {} if spread is None else spread
         self.is_forced = is_forced
         self.folder, self.plan, self.facts, self.emit, self.chance = folder, plan, facts, emit, chance
         self.received = 0

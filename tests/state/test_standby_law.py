@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from engine.running import multiset, run
@@ -29,6 +30,8 @@ long(P) :- alarm(P) for 2.
 """
 PLAN = tidelog.compile(PROGRAM)
 LIVES = 8
+SPREADS: tuple[dict[str, Any], ...] = ({}, {"actors": "islands"}, {"actors": "rule"})
+"""How a run is spread over actors of this process."""
 QUICK_DISK = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108 - folders in it have names of their own
 """Power does not fail here, so nothing has to be on a disk."""
 
@@ -54,8 +57,9 @@ def told_in(seed: int, *, disturbed: bool, kinds: set[str], is_forced: bool = Fa
     chance = Random(seed)
     facts = facts_of(chance)
     emit: EmitMode = chance.choice(("intervals", "changes"))
+    spread = SPREADS[chance.randrange(len(SPREADS))]
     with tempfile.TemporaryDirectory(dir=QUICK_DISK) as folder:
-        world = PairWorld(Path(folder), PLAN, facts, emit, chance, is_forced=is_forced)
+        world = PairWorld(Path(folder), PLAN, facts, emit, chance, is_forced=is_forced, spread=spread)
 
         async def main() -> None:
             for life in range(LIVES):

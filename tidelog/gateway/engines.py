@@ -180,6 +180,10 @@ class Running:
                 tasks.start_soon(self._wait_started, task_status)
                 await self.engine.run()
                 tasks.cancel_scope.cancel()
+        except BaseException:
+            if self._watch is not None:
+                self._watch.failed()
+            raise
         finally:
             self._steps.stop()
             if self._watch is not None:

@@ -67,10 +67,12 @@ async def _hand_over(watch: Watch, record: Record) -> Refusal | None:
         if not actions.is_open:
             return Refusal(503, "the program does not run", again=True)
         return Refusal(429, "too many actions wait; nothing was done; try again", again=True)
-    with anyio.move_on_after(_SECONDS) as waited:
+    with watch.awaited(ticket), anyio.move_on_after(_SECONDS) as waited:
         await ticket.taken.wait()
         if watch.is_durable and not ticket.refused:
             await ticket.stored.wait()
+    if ticket.is_lost:
+        return Refusal(503, "the program has ended before this was stored; do it again", again=True)
     if waited.cancelled_caught:
         return Refusal(503, "the engine is busy; look whether it was done")
     return Refusal(_REFUSED, ticket.refused[0].reason) if ticket.refused else None

@@ -54,7 +54,7 @@ class Posting:
         """The same to a device; it is answered when its facts are stored, or taken where nothing is stored."""
 
         async def take(request: Request, body: bytes, watch: Watch, wait: str) -> Response:
-            return await self._offer(devices, devices.read(topic, body), wait)
+            return await self._offer(watch, devices, devices.read(topic, body), wait)
 
         return await self._answer(request, watch, "commit" if watch.is_durable else "taken", take)
 
@@ -99,9 +99,9 @@ class Posting:
             batch = await self._decoder(watch).read(body, kind, request.query_params.get("predicate"))
         except DataError as error:
             return JSONResponse({"accepted": 0, "rejected": 0, "error": error.reason}, 400)
-        return await self._offer(watch.ingest, batch, wait)
+        return await self._offer(watch, watch.ingest, batch, wait)
 
-    async def _offer(self, ingest: Ingest, batch: Posted, wait: str) -> Response:
+    async def _offer(self, watch: Watch, ingest: Ingest, batch: Posted, wait: str) -> Response:
         """Hand facts to the engine, and say what became of them."""
         if not (batch.records or batch.rejected):
             return _told(batch, "no")
@@ -109,7 +109,10 @@ class Posting:
             if not ingest.is_open:
                 return JSONResponse({"error": "the program does not run, or takes nothing that is posted"}, 503, _RETRY)
             return JSONResponse({"error": "the engine is busy; nothing was taken; try again"}, 429, _RETRY)
-        return _told(batch, "no" if batch.ticket is None else await _wait(batch.ticket, wait))
+        reached = "no" if batch.ticket is None else await _wait(watch, batch.ticket, wait)
+        if batch.ticket is not None and batch.ticket.is_lost:
+            return JSONResponse({"error": "the program has ended before this was stored; send it again"}, 503, _RETRY)
+        return _told(batch, reached)
 
     def _decoder(self, watch: Watch) -> BodyDecoder:
         """One for each program: what it has cached serves the next request."""
@@ -129,11 +132,11 @@ def _wrong_wait(wait: str, watch: Watch) -> Response | None:
     return None
 
 
-async def _wait(ticket: Ticket, wait: str) -> str:
+async def _wait(watch: Watch, ticket: Ticket, wait: str) -> str:
     """How far the facts have come when the request is answered."""
     reached = "no"
     if wait != "no":
-        with anyio.move_on_after(_COMMIT_SECONDS):
+        with watch.awaited(ticket), anyio.move_on_after(_COMMIT_SECONDS):
             await ticket.taken.wait()
             reached = "taken"
             if wait == "commit":

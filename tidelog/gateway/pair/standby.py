@@ -24,7 +24,7 @@ from tidelog.connectors.transport.credentials import check_token
 from tidelog.gateway.file.settings import GatewaySettings, StandbySettings
 from tidelog.gateway.kinds.own.spec import SpecSinkSettings
 from tidelog.gateway.pair.following import WAIT, Follower
-from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.errors import FencedError, SpecError
 
 logger = logging.getLogger("tidelog")
 
@@ -156,11 +156,15 @@ class Standby:
 
     async def watch(self) -> None:
         """FencedError once the lease is over."""
-        while True:
-            self.keeper.turned()
-            self.lease.check()
-            await self.partner.look()
-            await anyio.sleep(_LOOK)
+        try:
+            while True:
+                self.keeper.turned()
+                self.lease.check()
+                await self.partner.look()
+                await anyio.sleep(_LOOK)
+        except FencedError:
+            self.partner.fenced()
+            raise
 
     async def stop_leading(self) -> None:
         """Nothing is told any more: the other one may lead at once."""
