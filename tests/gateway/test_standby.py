@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from waiting import eventually
 
 pytestmark = pytest.mark.slow
 
-QUICK = "lease_seconds = 0.8\nrenew_every = 0.15\ncopy_within = 0.4"
+QUICK = "lease_seconds = 0.8\nrenew_every = 0.15"
 FAULTS = {
     "kill": Pair.kill,
     "stop": Pair.stop,
@@ -30,7 +29,7 @@ FAULTS = {
     "hand over": Pair.hand_over,
     "end": Pair.end_cleanly,
 }
-POINTS = int(os.environ.get("POINTS", "24"))
+POINTS = int(os.environ.get("POINTS", "12"))
 
 
 def test_the_follower_leads_when_the_leader_is_gone(tmp_path: Path) -> None:
@@ -46,17 +45,18 @@ def test_the_follower_leads_when_the_leader_is_gone(tmp_path: Path) -> None:
             assert b"tidelog_standby_leads " + leads in metrics and b"tidelog_standby_lag_commits " in metrics
         with both.posting():
             both.cut(leader)
-            both.pull(both.wait_together()[0])
-            leader, follower = both.wait_together()
-            leader.end()
-            both.wait_leads(follower)
+            with both.fault(0) as (leader, follower):
+                both.pull(leader)
+            with both.fault(0) as (leader, follower):
+                leader.end()
+                both.wait_leads(follower)
         both.check_all_told()
         assert follower.standing["is_alone"]
 
 
 def test_who_is_fenced_gives_no_receipt_for_what_it_has_not_copied(tmp_path: Path) -> None:
     """A post waits for the copy when the lease is over. What the gateway stores then, as it follows, is of others."""
-    with pair(tmp_path, QUICK.replace("copy_within = 0.4", "copy_within = 30")) as both:
+    with pair(tmp_path, QUICK + "\ncopy_within = 30") as both:
         for member in both.members:
             member.start()
         both.post(1)
@@ -83,15 +83,15 @@ def test_who_is_fenced_gives_no_receipt_for_what_it_has_not_copied(tmp_path: Pat
 def test_each_alarm_is_told_whatever_happens_when(tmp_path: Path) -> None:
     """Faults of each kind, at moments that are drawn, while devices post without a pause."""
     chance = random.Random(int(os.environ.get("SEED", "1")))
+    faults = [*FAULTS.values(), *chance.choices(list(FAULTS.values()), k=max(0, POINTS - len(FAULTS)))]
+    chance.shuffle(faults)
     with pair(tmp_path, QUICK) as both:
         for member in both.members:
             member.start()
         with both.posting():
-            for point in range(POINTS):
-                leader, _ = both.wait_together()
-                time.sleep(chance.uniform(0, 0.3))
-                fault = list(FAULTS)[point % len(FAULTS)]
-                FAULTS[fault](both, leader)
+            for fault in faults[:POINTS]:
+                with both.fault(chance.uniform(0, 0.3)) as (leader, _):
+                    fault(both, leader)
         both.check_all_told()
 
 
