@@ -134,7 +134,7 @@ def answers_of(data: st.DataObject, backend: str, life: Life, *, has_clock: bool
 @drawn(40)
 @given(data=st.data())
 def test_killed_at_drawn_moments_a_run_answers_as_a_session_does(backend: str, emit: EmitMode, data: st.DataObject) -> None:
-    """Up to three sources, snapshots now and then, islands, clocks that jump: no answer is lost, and none comes twice."""
+    """Up to three sources, snapshots, islands, clocks that jump by a year: no answer is lost, and none comes twice."""
     timeline = data.draw(st.sampled_from(["rational", "integer"]))
     program = in_seconds(data.draw(programs(timeline, EVERYTHING if emit == "intervals" else NON_RECURSIVE)))
     facts = data.draw(streams(program))

@@ -22,6 +22,7 @@ from tidelog.connectors.store.state_store import FILE, PRIVATE
 from tidelog.connectors.store.syncing import make_folder, replace_file
 from tidelog.connectors.transport.credentials import check_token
 from tidelog.gateway.file.settings import GatewaySettings, StandbySettings
+from tidelog.gateway.kinds.own.mqtt import MqttSinkSettings
 from tidelog.gateway.kinds.own.spec import SpecSinkSettings
 from tidelog.gateway.pair.following import WAIT, Follower
 from tidelog.plans.diagnostics.errors import FencedError, SpecError
@@ -218,6 +219,12 @@ def check_standby(settings: GatewaySettings, folder: Path) -> StandbySettings:
         outbox = next((one.name for one in settings.sink if isinstance(one, SpecSinkSettings) and is_outbox(one.spec)), None)
         if outbox is not None:
             raise SpecError(f"sink `{outbox}`: an outbox belongs to one gateway, and is not copied: leave it out")
+        retaining = next((one.name for one in settings.sink if isinstance(one, MqttSinkSettings) and one.is_retaining), None)
+        if retaining is not None:
+            raise SpecError(
+                f"sink `{retaining}`: what a broker retains while it holds is known to one gateway, and is not copied: leave "
+                '`retain = "while-holding"` and `homeassistant` away'
+            )
         check_address(own.follow)
         if own.token is not None:
             check_token(own.token.reveal(folder))

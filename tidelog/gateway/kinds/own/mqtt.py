@@ -59,6 +59,11 @@ class MqttSinkSettings(BrokerEndSettings, frozen=True, kw_only=True, tag="mqtt")
     homeassistant: bool | HomeAssistantSettings = False
     """Whether answers appear in Home Assistant by themselves, in place of messages to `topic`."""
 
+    @property
+    def is_retaining(self) -> bool:
+        """Whether it knows, on its disk, what the broker retains while that holds."""
+        return bool(self.homeassistant) or self.retain == "while-holding"
+
 
 RETAINED = ".retained"
 """Within the folder of states: what brokers retain for sinks, a folder for each."""
