@@ -222,7 +222,7 @@ def check_standby(settings: GatewaySettings, folder: Path) -> StandbySettings:
         retaining = next((one.name for one in settings.sink if isinstance(one, MqttSinkSettings) and one.is_retaining), None)
         if retaining is not None:
             raise SpecError(
-                f"sink `{retaining}`: what a broker retains while it holds is known to one gateway, and is not copied: leave "
+                f"sink `{retaining}`: what a broker retains while it holds is known to one gateway, and not copied: leave "
                 '`retain = "while-holding"` and `homeassistant` away'
             )
         check_address(own.follow)
