@@ -139,8 +139,8 @@ def test_what_cannot_stand_by_is_told(tmp_path: Path) -> None:
                 (('state = "state"', ""), "what is followed is the state"),
                 (("[standby]", "[standby]\nrenew_every = 1.0"), "`renew_every` \\(1 s\\) is at most a third"),
                 (("http://127.0.0.1", "http://gateway-b"), "lies beyond this machine: following a gateway there needs TLS"),
-                (('type = "webhook"', f'{broker}retain = "while-holding"\n#'), "is known to one gateway, and is not copied"),
-                (('type = "webhook"', f"{broker}homeassistant = true\n#"), "is known to one gateway, and is not copied"),
+                (('type = "webhook"', f'{broker}retain = "while-holding"\n#'), "is known to one gateway, and not copied"),
+                (('type = "webhook"', f"{broker}homeassistant = true\n#"), "is known to one gateway, and not copied"),
                 (('type = "webhook"', 'type = "spec"\nspec = "spark+outbox:box"\n#'), "an outbox belongs to one gateway"),
             ):
                 text = right.replace(*change, 1)
