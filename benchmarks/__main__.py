@@ -18,7 +18,20 @@ from benchmarks.figures import Figure, keep, print_table, show
 from benchmarks.hand import suite as hand
 from benchmarks.lars import suite
 from benchmarks.programs import aggregates, asking, large, memory, operators, rules, windows
-from benchmarks.runtime import alarms, bursts, durable, events, frames, hot, latency, lines, machines, shortstop, standing
+from benchmarks.runtime import (
+    alarms,
+    bursts,
+    durable,
+    events,
+    frames,
+    hot,
+    latency,
+    lines,
+    machines,
+    shortstop,
+    standing,
+    workers,
+)
 from benchmarks.spark import suite as spark
 
 
@@ -75,6 +88,7 @@ def _run_own() -> None:
         hot,
         lines,
         durable,
+        workers,
         large,
     )
     for benchmark in own:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tidelog.connectors.formats.text.decoder import TextDecoder
     from tidelog.connectors.formats.text.encoder import TextEncoder
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
+    from tidelog.connectors.modbus.device import ModbusDevices
+    from tidelog.connectors.opcua.alarm_sink import AlarmSink
+    from tidelog.connectors.opcua.source import OpcUaSource
     from tidelog.connectors.opening import open_sink, open_source
     from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
     from tidelog.connectors.sinks.file_sink import FileSink
@@ -27,15 +30,15 @@ if TYPE_CHECKING:
     from tidelog.connectors.sinks.stdout_sink import StdoutSink
     from tidelog.connectors.sources.file_source import FileSource
     from tidelog.connectors.sources.listener_source import ListenerSource
-    from tidelog.connectors.sources.modbus import ModbusDevice
-    from tidelog.connectors.sources.opcua import OpcUaServer
     from tidelog.connectors.sources.socket_source import SocketSource
     from tidelog.connectors.sources.stdin_source import StdinSource
+    from tidelog.connectors.sparkplug.source import SparkplugSource
     from tidelog.connectors.spec import parse_spec
     from tidelog.connectors.transport.acceptor import ClientLimits
     from tidelog.connectors.transport.addresses import TcpAddress, UnixAddress
 
 __all__ = [
+    "AlarmSink",
     "BatchLoader",
     "ClientLimits",
     "CsvDecoder",
@@ -50,11 +53,12 @@ __all__ = [
     "ListenerSource",
     "MemorySink",
     "MemorySource",
-    "ModbusDevice",
-    "OpcUaServer",
+    "ModbusDevices",
+    "OpcUaSource",
     "PushSource",
     "SocketSink",
     "SocketSource",
+    "SparkplugSource",
     "StdinSource",
     "StdoutSink",
     "TcpAddress",
@@ -85,11 +89,13 @@ _HOMES = {
     "sinks.listener_sink": ("ListenerSink",),
     "sources.listener_source": ("ListenerSource",),
     "memory": ("MemorySink", "MemorySource", "PushSource"),
-    "sources.modbus": ("ModbusDevice",),
-    "sources.opcua": ("OpcUaServer",),
+    "modbus.device": ("ModbusDevices",),
+    "opcua.alarm_sink": ("AlarmSink",),
+    "opcua.source": ("OpcUaSource",),
     "sinks.socket_sink": ("SocketSink",),
     "sources.socket_source": ("SocketSource",),
     "opening": ("open_sink", "open_source"),
+    "sparkplug.source": ("SparkplugSource",),
     "spec": ("parse_spec",),
     "sources.stdin_source": ("StdinSource",),
     "sinks.stdout_sink": ("StdoutSink",),

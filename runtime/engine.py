@@ -13,7 +13,9 @@ from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd
 from tidelog.runtime.intake.intake import MAX_LEAD
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.network.state_bound import MAX_STATE
+from tidelog.runtime.ports.actors import Actors
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore
 from tidelog.runtime.ports.interfaces import DeadLetters, EmitMode, Listener, Observer, Sink, Source
 from tidelog.runtime.running.runner import Runner
@@ -44,6 +46,10 @@ class Engine(Runner):
     A sink that is away is then tried again without end, unless `restarts` says so.
     With `corrections`, facts that are in the journal can be taken back (`Batch.retractions`): what would not have been told
     without them is taken back, too. It needs `emit="changes"`, and sinks that take it; SpecError otherwise.
+    With `workers` above 1 the operators run in so many processes: islands of the plan that have a key in all of them, each
+    with keys of its own, other islands in one. `actors` says what fails alone: `one` (all operators together), `islands`, or
+    `rule` (each rule, as far as it can be cut off). The answers are the same, and each row's in the same order. Workers need
+    a system that can fork, such as Linux. `supervision` says what becomes of actors that fail: started anew, or set aside.
     `dead_letters` takes what could not be read or was refused, and answers that a sink can never deliver. `on_violation` is
     told when a constraint begins to be violated, `observer` of all that is done. Raises TypeError, ValueError or DataError
     for an option that is none.
@@ -92,6 +98,9 @@ class Engine(Runner):
         explain: int = 0,
         remember: int = 0,
         observer: Observer | None = None,
+        actors: Actors | None = None,
+        workers: int = 1,
+        supervision: Supervision | None = None,
     ) -> None:
         run = RunSettings(
             idle_after=idle_after,
@@ -109,6 +118,9 @@ class Engine(Runner):
             corrections=corrections,
             observer=observer,
             held=observer is not None,
+            actors=actors,
+            workers=workers,
+            supervision=supervision,
         )
         settings = Settings(
             emit=emit,

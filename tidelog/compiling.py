@@ -24,6 +24,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.tree.alarms import with_states
 from tidelog.plans.tree.causes import with_desk
+from tidelog.plans.tree.gates import Gate, with_gates
 from tidelog.plans.tree.storms import Storm, with_storms
 from tidelog.plans.tree.syntax import Ask, CalendarDeclaration, Output, Program, Statement, Value
 from tidelog.plans.tree.walk import statements_of
@@ -49,7 +50,7 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     depth: int | None = None,
     parameters: Mapping[str, Value] = NONE,
     desk: bool = False,
-    storms: Sequence[Storm] = (),
+    storms: Sequence[Storm | Gate] = (),
 ) -> Plan:
     """The plan of a program; ProgramError with every independent reason if the text is wrong.
 
@@ -58,7 +59,7 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     further. `parameters` have other values than the program gives them (`parameter LIMIT = 80.`). ValueError for a depth
     below 1, and for a parameter that the program does not declare. For a `desk`, it is derived what becomes of alarms, which
     nobody else needs: `Session.open_alarms` asks for it. With `storms`, it is derived what sinks are
-    told where many begin; SpecError where the timeline does not count minutes.
+    told where many begin, or while something holds; SpecError where that cannot be, as on a timeline that counts no minutes.
 
     Background files are read from `folder`; one that cannot be opened is an error of the program (`background-file`), and a
     record of it that cannot be read a DataError with its place.
@@ -71,9 +72,13 @@ def compile(  # noqa: PLR0913 - every option has a default, and names what it is
     if depth is not None and depth < 1:
         raise ValueError(f"the depth of a question is at least 1, got {depth}")
     program = _parse(text, name, parameters)
-    program = with_storms(with_desk(program), storms) if desk else program
+    spoken: list[Storm | Gate] = [item for item in storms if isinstance(item, Storm)]
+    if desk:
+        program = with_storms(with_desk(program), [item for item in storms if isinstance(item, Storm)])
+        program, gates = with_gates(program, [item for item in storms if isinstance(item, Gate)])
+        spoken += gates
     if queries is None:
-        return replace(_compile(program, Path(folder), outputs, depth), storms=tuple(storms))
+        return replace(_compile(program, Path(folder), outputs, depth), storms=tuple(spoken))
     asking = _ask_instead(program, queries)
     try:
         plan = _compile(asking, Path(folder), outputs, depth)
@@ -252,7 +257,7 @@ def compile_path(
     depth: int | None = None,
     parameters: Mapping[str, Value] = NONE,
     desk: bool = False,
-    storms: Sequence[Storm] = (),
+    storms: Sequence[Storm | Gate] = (),
 ) -> Plan:
     """The plan of a program in a file, its background files read from beside it; the options are those of `compile`.
 

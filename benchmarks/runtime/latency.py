@@ -8,9 +8,11 @@ what the event's own thread works, where the next event follows at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median, quantiles
+from types import MappingProxyType
+from typing import Any
 
 import anyio
 
@@ -81,12 +83,20 @@ class _SignallingSink:
         self.came.set()
 
 
-async def measure(plan: Plan, pause: float = PAUSE, clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """The latencies of the events behind the warm-up, in microseconds; there are `pause` seconds between two."""
+async def measure(
+    plan: Plan,
+    pause: float = PAUSE,
+    clock: Callable[[], float] = time.perf_counter,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> list[float]:
+    """The latencies of the events behind the warm-up, in microseconds; there are `pause` seconds between two.
+
+    `options` are those of the engine.
+    """
     source, sink = tidelog.PushSource(), _SignallingSink(clock=clock)
     latencies: list[float] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(tidelog.Engine(plan, [source], [sink]).run)
+        tasks.start_soon(tidelog.Engine(plan, [source], [sink], **options).run)
         for number in range(WARM_UP + EVENTS):
             await anyio.sleep(pause)
             sink.came = anyio.Event()

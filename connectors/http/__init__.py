@@ -42,12 +42,13 @@ from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
     from tidelog.connectors.http.points import PointsSink, write_url
+    from tidelog.connectors.http.posting import Endpoint, Retries
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
     from tidelog.connectors.http.watching.devices import Devices
     from tidelog.connectors.http.watching.watch import HISTORY, KEPT_FACTS, Watch
     from tidelog.connectors.http.watching.writes import Writes
-    from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
+    from tidelog.connectors.http.webhook import WebhookSink
 
 __all__ = [
     "HISTORY",
@@ -66,12 +67,13 @@ __all__ = [
 
 _HOMES = {
     "points": ("PointsSink", "write_url"),
+    "posting": ("Endpoint", "Retries"),
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
     "watching.devices": ("Devices",),
     "watching.watch": ("HISTORY", "KEPT_FACTS", "Watch"),
     "watching.writes": ("Writes",),
-    "webhook": ("Endpoint", "Retries", "WebhookSink"),
+    "webhook": ("WebhookSink",),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

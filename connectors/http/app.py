@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.http.copying import Copying, StandbyMetrics
 from tidelog.connectors.http.desk.requests import DeskRequests
 from tidelog.connectors.http.metrics import Metrics
 from tidelog.connectors.http.outboxes import Outboxes, Taking
@@ -56,16 +57,22 @@ class App:
     """The application over some watches, by their names, the first of which is shown unless told otherwise; and outboxes."""
 
     def __init__(
-        self, settings: HttpSettings, watches: MutableMapping[str, Watch], actions: dict[str, Action], outboxes: Outboxes
+        self,
+        settings: HttpSettings,
+        watches: MutableMapping[str, Watch],
+        actions: dict[str, Action],
+        outboxes: Outboxes,
+        copying: Copying,
     ) -> None:
         self._settings, self._watches, self._actions = settings, watches, actions
         self._access = Access(settings)
         self._desk = DeskRequests(settings, self._access)
-        self._posting, self._outboxes = Posting(settings), outboxes
+        self._posting, self._outboxes, self._copying = Posting(settings), outboxes, copying
         self._writing = Writing(settings, self._posting)
         self._streams = Streams(settings.max_listeners, settings.keep_alive_seconds)
         self._threads: anyio.CapacityLimiter | None = None
         self.metrics = Metrics(watches, lambda: self._streams.count, lambda: self._posting.count)
+        self.metrics.registry.register(StandbyMetrics(copying))
 
     def build(self) -> ASGIApp:
         """The application as ASGI."""
@@ -84,6 +91,8 @@ class App:
             Route("/outbox/{name}", self._outboxes.read),
             Route("/outbox/{name}/schema", self._outboxes.schema),
             Route("/outbox/{name}/ack", Taking(self._outboxes), methods=["POST"]),
+            Route("/standby/{name}", self._copying.behind, methods=["POST"]),
+            Route("/standby/{name}/copy", self._copying.copy, methods=["POST"]),
             Route("/metrics", self._metrics),
             Route("/alarms", self._of_program(self._desk.alarms)),
             Route("/alarms/history", self._of_program(self._desk.history)),
@@ -141,6 +150,7 @@ class App:
         state["locked"] = self._access.asks and user is None
         state["user"] = _user(user, asks=self._access.asks)
         state["takes_posts"] = watch.ingest.is_open
+        state["standby"] = None if self._copying.report is None else self._copying.report().plain()
         return JSONResponse(state)
 
     async def _graph(self, request: Request, watch: Watch) -> Response:
@@ -186,7 +196,12 @@ class App:
         return Response(text, headers={"content-type": kind})
 
     async def _health(self, request: Request) -> Response:
-        return PlainTextResponse("ok\n")
+        counts = [(watch.name, len(watch.set_aside())) for watch in self._watches.values()]
+        aside = ", ".join(f"{name}: {count} of its actors {_are(count)} set aside" for name, count in counts if count)
+        pair = "" if self._copying.report is None else str(self._copying.report())
+        told = "; ".join(filter(None, (aside, pair)))
+        word = "degraded" if aside else "ok"
+        return PlainTextResponse(f"{word}: {told}\n" if told else f"{word}\n")
 
     async def _ready(self, request: Request) -> Response:
         waiting = [watch.name for watch in self._watches.values() if not watch.is_ready]
@@ -272,6 +287,10 @@ def _user(user: User | None, *, asks: bool) -> dict[str, str]:
     if user is None:
         return {"name": "", "role": "view" if asks else "configure"}
     return {"name": user.name, "role": user.role}
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _file(name: str, status: int = 200) -> Response:

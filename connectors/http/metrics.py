@@ -18,11 +18,12 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from tidelog.connectors.http.actor_metrics import ActorFamilies
 from tidelog.connectors.http.watching.measures import Durations
 from tidelog.connectors.http.watching.sources import source_name
 from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
-from tidelog.connectors.http.watching.watched import RunCounts
+from tidelog.connectors.http.watching.watched import RunCounts, Watched
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.tree.alarms import ACTIONS, STATES
 from tidelog.version import VERSION
@@ -86,6 +87,7 @@ class _Watches(Collector):
         for watch in self._metrics.watches.values():
             families.read(watch)
         yield from families
+        yield from families.actors
         yield self._requests()
         yield GaugeMetricFamily(
             "tidelog_http_listeners", "Who is sent answers as they become known", value=self._metrics.listeners
@@ -133,11 +135,27 @@ class _Families:
         self.connected = gauge(
             "tidelog_connected", "Whether a source or a sink is open, and the other side there", labels=["program", "end"]
         )
+        of_end = ["program", "end"]
+        self.since = gauge(
+            "tidelog_connected_since_seconds", "Since when the other side is there, since 1970", labels=of_end
+        )
+        self.connections = counter("tidelog_connections", "How often a connection was made", labels=of_end)
+        self.asked = counter("tidelog_requests", "Requests to the other side", labels=of_end)
+        self.failed = counter("tidelog_request_errors", "Those that had an error, or nothing, as answer", labels=of_end)
         self.program = InfoMetricFamily("tidelog_program", "The program that runs, by the SHA-256 of its text", labels=own)
         self.undelivered = counter(
             "tidelog_sink_dead_letters", "Answers that a sink can never deliver", labels=["program", "sink"]
         )
         self.breaks = counter("tidelog_sink_breaks", "How often a sink's connection broke", labels=["program", "sink"])
+        self.dropped = counter(
+            "tidelog_sink_dropped_answers", "Answers that were dropped, as too many waited", labels=["program", "sink"]
+        )
+        self.slowest = gauge(
+            "tidelog_slowest_sink_waiting", "Answers that wait for the sink for which most wait", labels=["program", "sink"]
+        )
+        self.owed = gauge("tidelog_owed_bytes", "Answers that wait for sinks, as they are stored", labels=own)
+        self.owed_most = gauge("tidelog_owed_limit_bytes", "How many bytes of them may wait", labels=own)
+        self.blocked = gauge("tidelog_sources_wait_for_sinks", "Whether sources wait, as too much waits", labels=own)
         self.rows = gauge("tidelog_step_rows", "Ranges that a step stores", labels=of_step)
         self.received = counter("tidelog_step_received", "Facts that a step was given", labels=of_step)
         self.sent = counter("tidelog_step_sent", "Facts that a step has told", labels=of_step)
@@ -147,8 +165,10 @@ class _Families:
         )
         self.commits = HistogramMetricFamily("tidelog_commit_seconds", "How long a commit took", labels=own)
 
+        self.actors = ActorFamilies()
+
     def __iter__(self) -> Iterator[Metric]:
-        return iter(vars(self).values())
+        return (family for family in vars(self).values() if isinstance(family, Metric))
 
     def read(self, watch: Watch) -> None:
         """Add what a watch knows."""
@@ -168,6 +188,7 @@ class _Families:
             for reason, count in heard.dead.items():
                 self.dead.add_metric([name, source, reason], count)
         self._read_silence(watch)
+        self._read_links(watch)
         if watch.desk.has_alarms:
             self._read_desk(watch)
         if watch.engine is not None:
@@ -176,10 +197,32 @@ class _Families:
                 self.connected.add_metric([name, source_name(end)], float(is_connected))
             for sink, waiting in watch.engine.waiting():
                 self.queue.add_metric([name, sink], waiting)
+            self._read_owing(watch.engine, name)
             for sink, statistics in watch.engine.sink_statistics():
                 self.lost.add_metric([name, sink], statistics.lost)
                 self.breaks.add_metric([name, sink], statistics.breaks)
                 self.undelivered.add_metric([name, sink], statistics.undelivered)
+                self.dropped.add_metric([name, sink], statistics.dropped)
+
+    def _read_owing(self, engine: Watched, name: str) -> None:
+        """How much waits for sinks, and for which of them most does."""
+        slowest, waiting = max(engine.waiting(), key=lambda item: item[1], default=("", 0))
+        if waiting:
+            self.slowest.add_metric([name, slowest], waiting)
+        owing = engine.owing()
+        if owing is not None:
+            self.owed.add_metric([name], owing.size)
+            self.owed_most.add_metric([name], owing.most)
+            self.blocked.add_metric([name], float(owing.are_sources_waiting))
+
+    def _read_links(self, watch: Watch) -> None:
+        for end, linked in watch.links.items():
+            found, labels = linked.link(), [watch.name, end]
+            if found.since is not None:
+                self.since.add_metric(labels, found.since)
+            self.connections.add_metric(labels, found.connections)
+            self.asked.add_metric(labels, found.requests)
+            self.failed.add_metric(labels, found.errors)
 
     def _read_silence(self, watch: Watch) -> None:
         for source, silence in watch.sources.silences():
@@ -207,6 +250,7 @@ class _Families:
             self.received.add_metric([name, step], done.received)
             self.sent.add_metric([name, step], done.sent)
         view = View(watch)
+        self.actors.read(name, view.actors, view)
         held = Counter(record[0] for record in watch.engine.holding(view.present)) if watch.engine is not None else Counter()
         for output in watch.plan.told:
             self.holding.add_metric([name, output], held[output])

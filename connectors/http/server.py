@@ -23,6 +23,7 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 
 from tidelog.connectors.http.app import Action, App
+from tidelog.connectors.http.copying import Copying
 from tidelog.connectors.http.metrics import Metrics
 from tidelog.connectors.http.outboxes import Outboxes
 from tidelog.connectors.http.settings import HttpSettings
@@ -40,7 +41,7 @@ class HttpServer:
     """Serves some watches as long as `async with`; `port` is the port once entered. SpecError on another loop than trio's.
 
     `watches` are the programs by name, and may change; so may `outboxes`, the directories of outboxes by the names under
-    which they are served. `actions` are what `POST /-/NAME` calls.
+    which they are served. `actions` are what `POST /-/NAME` calls. `copying` serves another gateway that follows this one.
     """
 
     def __init__(self, watches: Sequence[Watch], settings: HttpSettings) -> None:
@@ -52,7 +53,8 @@ class HttpServer:
         self.actions: dict[str, Action] = {}
         self._outboxes = Outboxes(settings)
         self.outboxes = self._outboxes.folders
-        app = App(settings, self.watches, self.actions, self._outboxes)
+        self.copying = Copying(settings)
+        app = App(settings, self.watches, self.actions, self._outboxes, self.copying)
         self.metrics: Metrics = app.metrics
         served: Any = app.build()  # ASGI's types are told anew by each library
         self._app = wrap_app(served, settings.max_body, "asgi")

@@ -14,7 +14,7 @@ from typing import Any
 
 from tidelog.connectors.influx.grammar import MOST_TIME, NANOSECONDS, TIME
 from tidelog.connectors.mapping.moments import NEEDS_UNIT
-from tidelog.connectors.mapping.templates import AnswerValues, check_name
+from tidelog.connectors.mapping.templates import AnswerValues, check_name, shown
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record, Schema
@@ -172,25 +172,19 @@ def _name_of(text: Scalar) -> str | None:
 def _text(text: str, values: Mapping[str, Any]) -> Any:
     """A template's text; the value itself where it is nothing but a name."""
     name = _name_of(text)
-    return values.get(name) if name is not None else _PLACE.sub(lambda found: _shown(values.get(found[1])), text)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
+    return values.get(name) if name is not None else _PLACE.sub(lambda found: shown(values.get(found[1])), text)
 
 
 def _name(text: object, special: re.Pattern[str] = _IN_NAMES) -> str:
     """A measurement, a name, or a tag's value. ValueError for what none can be."""
-    shown = _shown(text)
-    if not shown:
+    name = shown(text)
+    if not name:
         raise ValueError("a measurement and a name are not empty")
-    if "\n" in shown or shown.endswith("\\"):
-        raise ValueError(f"{shown!a} has a line end, or a backslash at its end, which no name and no tag has")
-    if special is _MEASURED and shown[0] == "#":
-        raise ValueError(f"{shown!a}: a line that begins with `#` is a comment")
-    return special.sub(lambda found: "\\" + found[0], shown)
+    if "\n" in name or name.endswith("\\"):
+        raise ValueError(f"{name!a} has a line end, or a backslash at its end, which no name and no tag has")
+    if special is _MEASURED and name[0] == "#":
+        raise ValueError(f"{name!a}: a line that begins with `#` is a comment")
+    return special.sub(lambda found: "\\" + found[0], name)
 
 
 def _value(value: Any, is_whole: bool) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -28,7 +28,15 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tidelog.connectors.mqtt.buffered import BufferedSocket
 from tidelog.connectors.mqtt.library import CONNECT_SECONDS, PROPERTIES_OF, BufferingClient
-from tidelog.connectors.mqtt.packets import Incoming, Refusal, Unsendable, check_packet, packet_size, publish_packet
+from tidelog.connectors.mqtt.packets import (
+    Incoming,
+    PackedNames,
+    Refusal,
+    Unsendable,
+    check_packet,
+    packet_size,
+    publish_packet,
+)
 from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, WillSettings, tls_context
 from tidelog.connectors.transport.backoff import FIRST_PAUSE, pause_before
 from tidelog.plans.diagnostics.errors import SpecError
@@ -58,7 +66,8 @@ class MqttClient:
     `on_session(is_present)` is called each time that the broker lets it in, and tells whether the broker has kept its
     session; `on_message` for each message; `on_read` when those that were there have been read, of which the next may wait a
     little where `may_rest()` says so; `on_published(mid, refusal)` once the broker has taken one, or refused it;
-    `on_answer(number)` when it has answered what was asked by `ask`. What is published with QoS 0, and receipts, wait for
+    `on_answer(number)` when it has answered what was asked by `ask`. `before_connecting` gives the settings, whose last will
+    and birth may be others each time. What is published with QoS 0, and receipts, wait for
     `flush`. One that is only passing (`is_passing`) has `client_id` whatever the settings say, leaves no session behind, and
     has no will. SpecError for settings that cannot be used.
     """
@@ -71,12 +80,15 @@ class MqttClient:
         self.name = f"mqtt://{self.broker}"
         self._folder = folder
         self.is_v5 = settings.version == "5"
+        self.epoch = ""
+        """Under which epoch of a lease messages are published, where there is one: it is among their user properties."""
         self.on_session: Callable[[bool], None] = lambda is_present: None
         self.on_message: Callable[[Incoming], None] = lambda message: None
         self.on_read: Callable[[], None] = lambda: None
         self.may_rest: Callable[[], bool] = lambda: False
         self.on_published: Callable[[int, Refusal | None], None] = lambda mid, refusal: None
         self.on_answer: Callable[[int], None] = lambda number: None
+        self.before_connecting: Callable[[BrokerSettings], BrokerSettings] | None = None
         self._client = self._make(settings.client_id or client_id, is_passing)
         self._statistics = ClientStatistics()
         self._refusal = ""
@@ -117,9 +129,7 @@ class MqttClient:
         client.on_disconnect = self._left
         client.on_socket_register_write = lambda _client, _data, _socket: self._want_write()
         client.on_socket_close = self._closing
-        will = self.settings.will
-        if will is not None:
-            client.will_set(will.topic, will.payload, will.qos, will.retain)
+        self._will_to(client)
         client.connect_async(
             self.broker.host,
             self.broker.port,
@@ -128,6 +138,11 @@ class MqttClient:
             properties=self._properties() if self.is_v5 else None,
         )
         return client
+
+    def _will_to(self, client: Client) -> None:
+        will = self.settings.will
+        if will is not None:
+            client.will_set(will.topic, will.payload, will.qos, will.retain)
 
     def _properties(self) -> Properties:
         properties = PROPERTIES_OF(PacketTypes.CONNECT)
@@ -167,17 +182,18 @@ class MqttClient:
 
         Unsendable where MQTT has no such message, or the broker takes none that is so large.
         """
-        size = packet_size(topic, payload, qos, id, is_v5=self.is_v5)
+        size = self.packet_size(topic, payload, qos, id)
         check_packet(topic, size)
         self.check_size(size)
         if not qos:
-            self._client.send(publish_packet(topic, payload, id, retain=retain, is_v5=self.is_v5))
+            self._client.send(publish_packet(topic, payload, id, retain=retain, is_v5=self.is_v5, epoch=self.epoch))
             return 0
-        properties = None
-        if id and self.is_v5:
-            properties = PROPERTIES_OF(PacketTypes.PUBLISH)
-            properties.UserProperty = ("id", id)
+        properties = cast("Properties", PackedNames(id, self.epoch)) if self.is_v5 and (id or self.epoch) else None
         return self._client.publish(topic, payload, qos, retain, properties).mid
+
+    def packet_size(self, topic: str, payload: bytes, qos: int, id: str) -> int:
+        """How many bytes a message has as `publish` sends it."""
+        return packet_size(topic, payload, qos, id, is_v5=self.is_v5, epoch=self.epoch)
 
     def flush(self) -> None:
         """Send what waits, as far as the system takes it now. The writer has the rest, and meets what goes wrong."""
@@ -249,6 +265,9 @@ class MqttClient:
         """One connection, from its begin to its end; returns why it ended."""
         self._is_looped, self._refusal = False, ""
         self._client.begin()
+        if self.before_connecting is not None:
+            self.settings = self.before_connecting(self.settings)
+            self._will_to(self._client)
         try:
             if self.settings.user:
                 self._client.username_pw_set(self.settings.user, self._password())
@@ -361,6 +380,11 @@ class MqttClient:
         self._is_looped = False
         self._statistics = ClientStatistics(False, self._statistics.connections)
 
+    def announce_birth(self) -> None:
+        """Tell that one is there, as the settings say."""
+        if self.settings.birth is not None and self._statistics.is_connected:
+            self._announce(self.settings.birth)
+
     def _announce(self, message: WillSettings) -> None:
         try:
             self.publish(message.topic, message.payload.encode(), message.qos, retain=message.retain)
@@ -377,9 +401,8 @@ class MqttClient:
         self._statistics = ClientStatistics(True, self._statistics.connections + 1)
         self._largest = getattr(properties, "MaximumPacketSize", None)
         logger.info("%s: connected as `%s`", self.name, self._client_id)
-        if self.settings.birth is not None:
-            self._announce(self.settings.birth)
         self.on_session(bool(flags.session_present))
+        self.announce_birth()
 
     @property
     def _client_id(self) -> str:

@@ -29,6 +29,8 @@ PROPERTIES_OF: Callable[[int], Properties] = Properties
 _FIRST_FAILURE = 0x80
 """The least reason code of MQTT 5 that says that something was refused."""
 _RECEIPT = struct.Struct("!BBH").pack
+_NOBODY_HEARS = (b"\x10", b"\x10\x00")
+"""What a receipt says more where the broker has the message, and nobody has subscribed to it."""
 _PLAIN_RECEIPT, _TAKEN, _NOTHING = 2, ReasonCode(PacketTypes.PUBACK), PROPERTIES_OF(PacketTypes.PUBACK)
 """How many bytes a receipt without a reason has, and what it tells."""
 
@@ -86,9 +88,9 @@ class BufferingClient(Client):
     def _handle_pubackcomp(self, cmd: Any) -> Any:
         """A receipt without a reason, as most are: the library makes more of it than it says."""
         packet = self._in_packet["packet"]
-        if len(packet) != _PLAIN_RECEIPT:
+        if len(packet) != _PLAIN_RECEIPT and bytes(packet[_PLAIN_RECEIPT:]) not in _NOBODY_HEARS:
             return super()._handle_pubackcomp(cmd)
-        mid = int.from_bytes(packet)
+        mid = int.from_bytes(packet[:_PLAIN_RECEIPT])
         with self._out_message_mutex:
             return self._do_on_publish(mid, _TAKEN, _NOTHING) if mid in self._out_messages else 0
 

@@ -59,17 +59,36 @@ def check_packet(topic: str, size: int) -> None:
         raise Unsendable(f"its packet has {size} bytes, and MQTT has {MAX_PACKET} at most")
 
 
-def publish_packet(topic: str, payload: bytes, id: str, *, retain: bool, is_v5: bool) -> bytes:
-    r"""A PUBLISH of QoS 0, with `id` among its user properties (MQTT 5).
+def publish_packet(topic: str, payload: bytes, id: str, *, retain: bool, is_v5: bool, epoch: str = "") -> bytes:
+    r"""A PUBLISH of QoS 0, with `id`, and `epoch`, among its user properties (MQTT 5).
 
     >>> publish_packet("a/b", b"21.5", "", retain=False, is_v5=False)
     b'0\t\x00\x03a/b21.5'
     """
     name = topic.encode()
-    told = b"\x26" + _text(b"id") + _text(id.encode()) if id and is_v5 else b""
-    properties = _length(len(told)) + told if is_v5 else b""
+    properties = PackedNames(id, epoch).pack() if is_v5 else b""
     rest = b"".join((_text(name), properties, payload))
     return b"".join((_RETAINED_PUBLISH if retain else _PLAIN_PUBLISH, _length(len(rest)), rest))
+
+
+class PackedNames:
+    r"""The properties of a PUBLISH with `id`, and `epoch`, among its user properties, in place of the library's own, which
+    take 40 µs.
+
+    >>> PackedNames("").pack(), PackedNames("a").pack(), PackedNames("a", "2").pack()
+    (b'\x00', b'\x08&\x00\x02id\x00\x01a', b'\x13&\x00\x02id\x00\x01a&\x00\x05epoch\x00\x012')
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, id: str, epoch: str = "") -> None:
+        pairs = ((b"id", id), (b"epoch", epoch))
+        told = b"".join(b"\x26" + _text(key) + _text(value.encode()) for key, value in pairs if value)
+        self._packed = _length(len(told)) + told
+
+    def pack(self) -> bytes:
+        """As bytes, with their length."""
+        return self._packed
 
 
 def _text(data: bytes) -> bytes:
@@ -85,8 +104,8 @@ def _length(rest: int) -> bytes:
     return bytes([*found, rest])
 
 
-def packet_size(topic: str, payload: bytes, qos: int, id: str, *, is_v5: bool) -> int:
-    """How many bytes a PUBLISH has, with `id` among its user properties (MQTT 5).
+def packet_size(topic: str, payload: bytes, qos: int, id: str, *, is_v5: bool, epoch: str = "") -> int:
+    """How many bytes a PUBLISH has, with `id`, and `epoch`, among its user properties (MQTT 5).
 
     >>> packet_size("a/b", b"21.5", 1, "", is_v5=True)
     14
@@ -94,6 +113,7 @@ def packet_size(topic: str, payload: bytes, qos: int, id: str, *, is_v5: bool) -
     rest = 2 + len(topic.encode()) + (2 if qos else 0) + len(payload)
     if is_v5:
         properties = 1 + 2 + len(b"id") + 2 + len(id.encode()) if id else 0
+        properties += 1 + 2 + len(b"epoch") + 2 + len(epoch.encode()) if epoch else 0
         rest += _length_bytes(properties) + properties
     return 1 + _length_bytes(rest) + rest
 

@@ -50,6 +50,7 @@ class MqttSource:
     """
 
     is_replayable = True
+    max_batch = MAX_BATCH
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class MqttSource:
         messages: list[Message] = []
         refused: list[Rejected] = []
         mids: list[int] = []
-        while self._waiting and len(messages) + len(refused) < MAX_BATCH:
+        while self._waiting and len(messages) + len(refused) < self.max_batch:
             message, mid = self._waiting.popleft()
             if isinstance(message, Rejected):
                 refused.append(message)
@@ -159,6 +160,7 @@ class MqttSource:
         self._catching_up.hand_over(len(messages))
         if len(self._waiting) < MAX_WAITING // 2:
             self.client.resume()
+        messages = self._translated(messages, refused)
         if self.on_messages is not None:
             self.on_messages(messages)
         batch = self._mapper.batch(messages)
@@ -168,6 +170,10 @@ class MqttSource:
             self._unacknowledged.append((self._number, mids))
         batch.position = self._position()
         return batch
+
+    def _translated(self, messages: list[Message], refused: list[Rejected]) -> list[Message]:
+        """What messages say, as maps take it; what cannot be read is appended to `refused`."""
+        return messages
 
     def acknowledge(self, position: dict[str, Any]) -> None:
         """All batches up to this position are taken for good: the broker need not send their messages again."""

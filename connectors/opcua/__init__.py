@@ -1,1 +1,1 @@
-"""Alarms for SCADA, by OPC UA (Part 9, Alarms and Conditions). Nothing else loads asyncua, but for the source of nodes."""
+"""OPC UA: nodes of servers as a source, and a server of alarms for SCADA (Part 9). Nothing else loads asyncua."""

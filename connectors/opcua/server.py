@@ -7,10 +7,14 @@ import hmac
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from asyncua.common.node import Node
 from asyncua.crypto.permission_rules import User, UserRole
+from asyncua.crypto.truststore import TrustStore
+from asyncua.crypto.uacrypto import load_certificate
+from asyncua.crypto.validator import CertificateValidator, CertificateValidatorOptions
 from asyncua.server.event_generator import EventGenerator
 from asyncua.server.internal_server import InternalServer
 from asyncua.server.internal_session import InternalSession
@@ -24,6 +28,7 @@ from asyncua.ua.uatypes import LocalizedText, NodeId, SecurityPolicyType, Status
 from tidelog.connectors.http.requests.access import OPERATING
 from tidelog.connectors.http.settings import ROLES, UserSettings
 from tidelog.connectors.opcua.conditions import Condition, describe, make_condition, make_node_id, new_condition
+from tidelog.connectors.opcua.connecting import uri_of
 from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.plans.alarms.desk import OpenAlarm, folded_as
 from tidelog.plans.data.actions import Action
@@ -33,7 +38,9 @@ from tidelog.plans.tree.alarms import ActionName
 Act = Callable[[Action], Awaitable[None]]
 """Does what somebody wants; DataError where it cannot be."""
 NAMESPACE: Final = "urn:tidelog:alarms"
+APPLICATION: Final = "urn:tidelog"
 REFRESH_SEVERITY: Final = 100
+SECURE: Final = [SecurityPolicyType.Basic256Sha256_SignAndEncrypt, SecurityPolicyType.Aes256Sha256RsaPss_SignAndEncrypt]
 _METHODS: Final[dict[str, ActionName]] = {
     "AcknowledgeableConditionType_Acknowledge": "acknowledge",
     "ConditionType_AddComment": "comment",
@@ -52,19 +59,38 @@ _caller: ContextVar[User | None] = ContextVar("caller", default=None)
 
 
 class AlarmServer:
-    """Serves alarms at `opc.tcp://HOST:PORT/`, on this machine alone: it has no certificate, and tokens would be seen.
+    """Serves alarms at `opc.tcp://HOST:PORT/`. Clients log in with a user's name, and the token as password. It runs on
+    asyncio.
 
-    Clients log in with a user's name, and the token as password. It runs on asyncio.
+    Without a certificate it serves this machine alone, since tokens would be seen. With one, all is signed and encrypted;
+    `clients`, where it is told, is a folder with the certificates of the clients that may connect. SpecError for an address
+    that cannot be, or where there are no users.
     """
 
-    def __init__(self, address: str, users: Sequence[UserSettings], act: Act) -> None:
+    def __init__(
+        self,
+        address: str,
+        users: Sequence[UserSettings],
+        act: Act,
+        *,
+        certificate: str = "",
+        key: str = "",
+        clients: str = "",
+    ) -> None:
         place = parse_host_port(address)
-        if not place.is_loopback:
-            raise SpecError(f"`{address}` lies beyond this machine: alarms are served by OPC UA on this machine alone")
+        if bool(certificate) != bool(key):
+            raise SpecError("`certificate` and `key` belong together")
+        if not place.is_loopback and not certificate:
+            raise SpecError(
+                f"`{address}` lies beyond this machine: alarms are served there with a `certificate` and its `key` alone"
+            )
+        if clients and not certificate:
+            raise SpecError("`clients` are told by their certificates, so the server needs a `certificate` and a `key`")
         if not users:
             raise SpecError("alarms by OPC UA need users: what people do has a name")
         self.url = f"opc.tcp://{address}/"
         self._users = {user.name: user for user in users}
+        self._certificate, self._key, self._clients = certificate, key, clients
         self._act = act
         self._server: Server
         self._folder: Node
@@ -74,13 +100,14 @@ class AlarmServer:
         self._shown: dict[str, tuple[OpenAlarm, Condition]] = {}
 
     async def __aenter__(self) -> AlarmServer:
+        self._shown = {}
         inside = _Inside(user_manager=_Users(self._users))
         inside.bind_condition_methods = REFRESH_SEVERITY
         self._server = server = Server(iserver=inside)
         await server.init()
         server.set_endpoint(self.url)
         server.set_server_name("tidelog")
-        server.set_security_policy([SecurityPolicyType.NoSecurity])
+        await self._secure(server)
         self._space = await server.register_namespace(NAMESPACE)
         self._folder = await server.nodes.objects.add_object(make_node_id("alarms", self._space), "Alarms")
         self._events = EventGenerator(inside.isession)
@@ -89,6 +116,25 @@ class AlarmServer:
             server.link_method(server.get_node(make_node_id(getattr(ObjectIds, method))), self._method(action))
         await server.start()
         return self
+
+    async def _secure(self, server: Server) -> None:
+        """As the certificate says; SpecError where it cannot be read."""
+        if not self._certificate:
+            server.set_security_policy([SecurityPolicyType.NoSecurity])
+            return
+        try:
+            certificate = await load_certificate(self._certificate)
+            await server.load_certificate(self._certificate)
+            await server.load_private_key(self._key)
+        except (OSError, ValueError) as error:
+            raise SpecError(f"the certificate `{self._certificate}`, or its key, cannot be read: {error}") from None
+        await server.set_application_uri(uri_of(certificate) or APPLICATION)
+        server.set_security_policy(SECURE)
+        if self._clients:
+            store = TrustStore([Path(self._clients)], [])
+            await store.load()
+            kinds = CertificateValidatorOptions.TRUSTED_VALIDATION | CertificateValidatorOptions.PEER_CLIENT
+            server.set_certificate_validator(CertificateValidator(kinds, store))
 
     async def __aexit__(self, *exc: object) -> None:
         await self._server.stop()

@@ -99,6 +99,25 @@ class StateDirectory:
         with self.file.reading():
             return self.file.blob("plan")
 
+    def terms(self) -> bytes:
+        """Who has led the run, as it was last stored; nothing where no lease was ever needed."""
+        with self.file.reading():
+            return self.file.blob("terms") if self.file.has("terms") else b""
+
+    @property
+    def commits(self) -> int:
+        """How many commits are stored."""
+        return self._commits
+
+    def copy_to(self, path: str) -> None:
+        """Write a file with all of it, as of the last commit, while others read and write. ConnectorError for what fails."""
+        other = StateFile(self.name)
+        try:
+            with other.watched():
+                other.execute("VACUUM INTO ?", (path,))
+        finally:
+            other.close()
+
     def commit(self, changes: Changes) -> Kept:
         """Store all of it at once and for good, or nothing."""
         if self._lock is None:
@@ -109,6 +128,8 @@ class StateDirectory:
         values: dict[str, MetaValue] = {"commits": self._commits + 1, "head": changes.head}
         if changes.plan is not None:
             values["plan"] = changes.plan
+        if changes.terms is not None:
+            values["terms"] = changes.terms
         with file.transaction():
             for block in changes.journal:
                 total += len(block.data)

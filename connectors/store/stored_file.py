@@ -144,6 +144,10 @@ class StoredFile:
             raise self.damaged(f"`{key}` is not what was written")
         return row[0]
 
+    def has(self, key: str) -> bool:
+        """Whether `meta` holds something under a key that not every file has."""
+        return self._noted(key) is not None
+
     def number(self, key: str) -> int:
         """A number of `meta`; ConnectorError where it is none."""
         return self._get(key, int)

@@ -114,6 +114,10 @@ class ConnectorError(TidelogError):
     """A source or a sink failed, and its budget of restarts is spent."""
 
 
+class FencedError(ConnectorError):
+    """This process leads no more: another one may, so nothing is told."""
+
+
 class OperatorError(TidelogError):
     """An operator failed; `step`, `rule` and `fact` name where, the cause is chained."""
 

@@ -16,7 +16,7 @@ from tidelog.plans.tree.syntax import Program
 
 def explain_program(program: Program, stage: str) -> str:
     """One JSON object for the stages `text` and `normal`: `program` (its name), `stage`, `statements` (each as text)."""
-    return _text(
+    return as_json(
         {"program": program.name, "stage": stage, "statements": [format_statement(item) for item in program.statements]}
     )
 
@@ -38,10 +38,11 @@ def explain_json(plan: Plan) -> str:
     - `questions`: `name`, `query`, `inputs` (predicate to delay in ticks), `rules` (times in ticks), `depth` or null
     - `staged`: how it runs as several programs, each split by a key: see `plans/explaining/reports/stage_report.py`
     """
-    return _text({"program": plan.name, "stage": "plan", **plan_fields(plan)})
+    return as_json({"program": plan.name, "stage": "plan", **plan_fields(plan)})
 
 
-def _text(fields: dict[str, object]) -> str:
+def as_json(fields: dict[str, object]) -> str:
+    """Fields as people read them."""
     return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -25,6 +25,7 @@ from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.plan.questions import Question
 from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief, named, number
+from tidelog.plans.tree.gates import Gate
 from tidelog.plans.tree.storms import Storm
 from tidelog.plans.tree.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 
@@ -245,10 +246,10 @@ Shape = (
 @dataclass(frozen=True, slots=True)
 class Feed:
     """What a port is connected to: another step, the input stream's facts of a predicate, the program's own facts of a
-    predicate, the stream's start, the clock (the watermark alone), or all arrivals in their order, as rows
-    `(predicate, *row)`."""
+    predicate, the stream's start, the clock (the watermark alone), all arrivals in their order, as rows
+    `(predicate, *row)`, or, in the plan of an island, a step that is run elsewhere (`plans/islands/`)."""
 
-    kind: Literal["step", "stream", "facts", "start", "clock", "arrivals"]
+    kind: Literal["step", "stream", "facts", "start", "clock", "arrivals", "remote"]
     name: str = ""
 
 
@@ -348,7 +349,7 @@ class Plan:
     silent: frozenset[str] = frozenset()
     spoken: frozenset[str] = frozenset()
     alarms: tuple[Alarm, ...] = ()
-    storms: tuple[Storm, ...] = ()
+    storms: tuple[Storm | Gate, ...] = ()
     over_calendars: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -207,7 +207,7 @@ def lead(shape: Shape, port: int) -> int:
 
 def lead_of_feed(feed: Feed, leads: Mapping[str, int]) -> int:
     """How far the frontier of what feeds a port lies ahead of the watermark (encoded); `POS` where no stream does."""
-    if feed.kind == "step":
+    if feed.kind in ("step", "remote"):
         return leads[feed.name]
     return 0 if feed.kind in ("stream", "clock", "arrivals") else POS
 

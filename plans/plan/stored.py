@@ -35,13 +35,14 @@ from tidelog.plans.language.printing import format_program
 from tidelog.plans.normal import program
 from tidelog.plans.plan import guards, plan, preconditions, questions
 from tidelog.plans.plan.plan import CalendarShape, Plan
-from tidelog.plans.tree import alarms, storms, syntax
+from tidelog.plans.tree import alarms, gates, storms, syntax
 
 _MODULES = (
     errors,
     syntax,
     alarms,
     storms,
+    gates,
     facts,
     timeline,
     calendar,

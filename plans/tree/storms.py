@@ -75,6 +75,11 @@ class Storm:
         """The predicate that tells how many alarms began in the minute before."""
         return f"{COUNT} {self.sink}"
 
+    @property
+    def told_at_once(self) -> tuple[str, ...]:
+        """What is told where it holds already when the sink comes to a program that runs."""
+        return self.holds, self.count
+
     def calm(self, alarm: Alarm) -> str:
         """The predicate by which the sink is told of an alarm."""
         return alarm.part(self.part) if alarm.declared.priority == "critical" else alarm.part(f"calm {self.sink}")

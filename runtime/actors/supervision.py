@@ -19,6 +19,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.runtime.actors.pacing import Pace
 from tidelog.runtime.actors.silence import Silence, check_seconds
 from tidelog.runtime.ports.channels import Sender
 from tidelog.runtime.ports.durability import Acknowledging, Heading, Keeping, Numbering, Windowed
@@ -321,7 +322,11 @@ class SourceActor:
     async def _pass_on(self, events: Sender[SourceEvent], news: Batch | Literal["opened", "ended"]) -> None:
         self._untaken += 1
         self._listen()
-        await events.send((self.name, news, self._moment()))
+        try:
+            await events.send((self.name, news, self._moment()))
+        except anyio.BrokenResourceError:  # a run that is cancelled hears nothing more, also of a source that noticed late
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            raise
 
     def _listen(self) -> None:
         """A source that waits to be heard is not silent: it is the engine that is slow, or holds it back."""
@@ -353,10 +358,14 @@ class Feed(Protocol):
 class SinkActor:
     """Runs one sink: gives it what its feed brings, while the sink is slow no faster than it takes it.
 
-    `taken` is how many answers it was given. `give_up` takes those that it can never deliver, as dead letters.
+    `taken` is how many answers it was given. `give_up` takes those that it can never deliver, as dead letters. With `rate`,
+    it is given so many answers a second at most.
     """
 
-    def __init__(self, sink: Sink, policy: RestartPolicy, give_up: TakeSinkLetters | None = None) -> None:
+    def __init__(
+        self, sink: Sink, policy: RestartPolicy, give_up: TakeSinkLetters | None = None, rate: float | None = None
+    ) -> None:
+        self._pace = Pace(rate) if rate is not None else None
         self.name = sink.name
         self.sink = sink
         # Asked here once: to ask whether an object keeps a protocol takes as long as a lone event.
@@ -410,11 +419,14 @@ class SinkActor:
                     heading, answers = self._unsent[0]
                     if heading is not None and self._numbering is not None:
                         self._numbering.number(heading)
+                    if self._pace is not None:
+                        await self._pace.wait(len(answers))
                     await self._send(answers)
                     self._unsent.popleft()
                 if self._keeping is not None:
                     await anyio.to_thread.run_sync(self._keeping.secure)
-                self._unsent.extend(await feed.receive())
+                groups = await feed.receive()
+                self._unsent.extend(groups if self._pace is None else self._pace.pieces(groups))
         except anyio.EndOfStream:
             self._is_complete = True
 

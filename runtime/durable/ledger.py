@@ -1,13 +1,12 @@
 """The ledger of a durable run: what is told and taken is noted, and committed together with where all stands.
 
-A commit stores the events since the last one, not the state: its cost follows what is new. Now and then, once it would take
-`REPLAY_SECONDS` to replay what has come since, or ten times what a snapshot costs, a commit takes a snapshot with it. A run
-that goes on takes the last snapshot, and is told the events behind it again. What it told then is stored already.
+A commit stores the events since the last one, not the state: its cost follows what is new. Now and then a commit takes a
+snapshot with it (`snapshots.py`). A run that goes on takes the last one, and is told the events behind it again. What it
+told then is stored already.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -21,16 +20,17 @@ import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 
-from tidelog.plans.diagnostics.errors import DataError, SnapshotError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.stored import pack_plan, plan_digest
 from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.corrections.correcting import Correction, Corrections
+from tidelog.runtime.durable.hot import Hot, Show, journal_behind, retell
 from tidelog.runtime.durable.reloading import Reloading
 from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
-from tidelog.runtime.durable.storing import Ends, Storing, can_replay, is_passing
+from tidelog.runtime.durable.snapshots import Snapshots
+from tidelog.runtime.durable.storing import Ends, Storing, is_passing, resume
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
-from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, numbered, pack_events, tell
+from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events
 from tidelog.runtime.journal.manifest import (
     Head,
     SinkStanding,
@@ -41,22 +41,15 @@ from tidelog.runtime.journal.manifest import (
     unpack_head,
 )
 from tidelog.runtime.journal.marks import Marks
-from tidelog.runtime.journal.partitions import Parts
 from tidelog.runtime.migration.backfill import forget_answers
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.ports.changelog import Group
-from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Told
-from tidelog.runtime.ports.interfaces import AnyAnswer, Listener, Observer, Replayable, Retraction, Source
+from tidelog.runtime.ports.durability import EVERY, Changes, Input, Kept, Leading, Told
+from tidelog.runtime.ports.interfaces import AnyAnswer, Observer, Retraction
 from tidelog.runtime.sessions.reasoner import Reasoner
-
-logger = logging.getLogger("tidelog")
 
 MOST_NEW = 50_000
 """With how many facts, or answers, a commit no longer waits for its time; with four times as many, facts wait for it."""
-REPLAY_SECONDS = 2.0
-"""How many seconds of work a run that goes on has to do again at least, before a snapshot is worth its while."""
-MOST_REPLAYED = 2_000_000
-"""How many facts a run that goes on is told again at most."""
 _PAUSE = 9
 """A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there
 is much else to do. To wait for the disk is no cost: others go on meanwhile."""
@@ -64,8 +57,6 @@ _FEW, _CHEAP, _SHORT = 50, 0.01, 0.005
 """After a commit of so few facts that took less than so many seconds the pause is no longer than so many, and there is none
 where a source waits for receipts. So where facts come one by one, the first is committed at once, and those that come during
 a pause together."""
-_REPLAYED = 10
-"""A snapshot is taken once a replay would cost so many times as much."""
 _LEAST_WAIT = 0.05
 _ROOM_INTERVAL = 0.05
 """How often, in seconds, it is asked whether sinks have taken what they are owed."""
@@ -94,25 +85,29 @@ class Ledger:
         self._observer = observer
         self._store, self._every, self._keep = storing.store, storing.every, storing.keep
         self._session, self._sources, self._actors = session, ends.sources, ends.actors
-        self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog)
+        self._leading = storing.store if isinstance(storing.store, Leading) else None
+        self._owed = Owed(uuid.uuid4().hex, self._read_told, storing.backlog, self._leading)
         self._sinks = SinkFeeds(ends.sinks, self._owed)
+        self.owing = self._owed.owing
         standings = [SourceStanding(name, passing=is_passing(source)) for name, source in ends.sources.items()]
         self._head = Head(self._owed.run, plan.name, plan.program.text, plan_digest(plan), options, standings, [])
         self._head.sinks = [SinkStanding(name) for name in self._sinks.names]
         self._plan: Plan | None = plan  # until it is stored
-        self._parts, self._marks, self._reload = Parts(), Marks(), storing.reload
+        self._snapshots, self._marks, self._reload = Snapshots(session), Marks(), storing.reload
+        self._hot: Hot | None = None
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
         self._events: list[Event] = []
         self._facts = self._committed = 0
         self._receipts: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Any]] = {}
         self._are_awaited = False  # when the last ones were given
-        self._worked = self._cost = self._snapshot_cost = 0.0
-        self._replayed, self._is_broken, self._has_changed = 0, False, False
+        self._cost = 0.0
+        self._is_broken, self._has_changed = False, False
         self.is_spoiled = False
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
         self.stored = 0
+        self.settle = session.come_up  # lets all be noted that the session was told, before its state is stored
         self._turn: anyio.Lock
         self._holding: anyio.Lock  # whoever has it lets nothing be committed
         self._work: anyio.Event
@@ -127,9 +122,11 @@ class Ledger:
         stored = await self._in_thread(self._store.head)
         if stored is not None:
             await self._go_on(unpack_head(stored, self._store.name))
+        self._owed.lead()
         if self._observer is not None:
             self._observer.going_on(self._owed.run, self._head.events)
-        await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks))
+        own = not self._owed.has_moved
+        await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks, own=own))
         if self._has_changed:  # the program has: what it goes on with is stored before anything else
             await self.commit()
         self.stored = self._owed.committed
@@ -144,22 +141,50 @@ class Ledger:
         self._owed.stored((), await self._in_thread(self._store.kept))
         stays_with = None if is_same(head, before) else await self._change(before)
         self._plan = self._plan if self._has_changed else None
-        if head.snapshot and not self._has_changed:
-            self._session.load(await self._in_thread(partial(self._parts.load, self._store.parts())), stays_with)
-            if self._corrections is not None:
-                await self._in_thread(self._corrections.go_on)
         began = anyio.current_time()
-        await self._replay(head.events if self._has_changed else head.snapshot)
-        self._worked = anyio.current_time() - began
+        if self._hot is not None:
+            self._snapshots.parts = self._hot.parts
+        else:
+            await self._restore(head, stays_with)
+        self._snapshots.worked = anyio.current_time() - began
         self._marks = Marks(head.reach, head.endless, self._session.intake.held())
         for standing in head.sources:
-            await self._resume(self._sources[standing.name], standing)
+            source = self._sources[standing.name]
+            await self._in_thread(partial(resume, source, standing, head, self._store.name, self._session.is_finished))
         forget_answers(self._session)
+
+    async def _restore(self, head: Head, stays_with: Plan | None) -> None:
+        """Bring the session to where the run stood: from the snapshot, by the events behind it."""
+        if head.snapshot and not self._has_changed:
+            self._session.load(await self._in_thread(partial(self._snapshots.parts.load, self._store.parts())), stays_with)
+            if self._corrections is not None:
+                await self._in_thread(self._corrections.go_on)
+        if not self._has_changed:
+            blocks = await self._in_thread(partial(journal_behind, self._store, head))
+            note = None if self._corrections is None else self._corrections.note
+            await retell(self._session, blocks, head, self._store.name, note)
+
+    async def stand_by(self, show: Show) -> Hot | None:
+        """Bring the session to where a stored run stands that another process goes on with, to follow it.
+
+        None where nothing is stored yet, or by another program. Raises what `begin` would.
+        """
+        stored = await anyio.to_thread.run_sync(self._store.head)
+        if stored is None:
+            return None
+        head = unpack_head(stored, self._store.name)
+        check_same(head, self._head, self._store.name)
+        if is_same(head, self._head):
+            self._hot = Hot(self._session, self._store, head, show, self._observer)
+            await self._hot.load()
+        return self._hot
 
     async def _change(self, now: Head) -> Plan | None:
         """Go on with another plan: what it has to remember is kept, or filled from the journal. Or stay with this one."""
         head, session = self._head, self._session
-        changed = await self._in_thread(lambda: Reloading(head, session, self._store, self._parts).go_on(self._reload))
+        changed = await self._in_thread(
+            lambda: Reloading(head, session, self._store, self._snapshots.parts).go_on(self._reload)
+        )
         if isinstance(changed, Plan):
             return changed
         if self._corrections is not None:
@@ -186,37 +211,7 @@ class Ledger:
         check_same(head, self._head, self._store.name)
         if is_same(head, self._head):
             return []
-        return await self._in_thread(lambda: Reloading(head, self._session, self._store, self._parts).becomings())
-
-    async def _replay(self, snapshot: int) -> None:
-        """Tell the session again what it was told since the snapshot; what follows was told then, too."""
-        session, last = self._session, snapshot
-        if last < self._head.events:
-            for block in await self._in_thread(lambda: list(self._store.journal(snapshot + 1))):
-                events = numbered(block, snapshot)
-                if self._corrections is not None:
-                    self._corrections.note([event for _, event in events])
-                for number, event in events:
-                    tell(session, event)
-                    last = number
-                forget_answers(session)
-                await anyio.lowlevel.checkpoint()
-        if last != self._head.events:
-            raise SnapshotError(f"state `{self._store.name}`: its journal ends at event {last} of {self._head.events}")
-
-    async def _resume(self, source: Source | Listener, standing: SourceStanding) -> None:
-        if standing.ended:
-            if self._session.is_finished and not can_replay(source):
-                raise SpecError(f"the stream of state `{self._store.name}` has ended: choose another directory")
-            logger.warning("%s: has ended in an earlier run, and is not read again", source.name)
-        elif standing.position is not None and isinstance(source, Replayable):
-            try:
-                await self._in_thread(partial(source.resume, standing.position))
-            except DataError as error:
-                raise SnapshotError(f"state `{self._store.name}`: a position is damaged: {error}") from error
-        elif self._head.snapshot < self._head.events and not (standing.passing or can_replay(source)):
-            # the run before did not come to its end
-            logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
+        return await self._in_thread(lambda: Reloading(head, self._session, self._store, self._snapshots.parts).becomings())
 
     def has_ended(self, name: str) -> bool:
         """Whether a source has ended in an earlier run."""
@@ -236,7 +231,7 @@ class Ledger:
         self._events.append(event)
         if isinstance(event, Taken):
             self._facts += len(event.records)
-            self._replayed += len(event.records)
+            self._snapshots.replayed += len(event.records)
             if position is not None:
                 self._receipts[event.source] = position
                 self._standing(event.source, position=position)
@@ -258,7 +253,7 @@ class Ledger:
         self.is_spoiled = True
         began = anyio.current_time()
         yield
-        self._worked += anyio.current_time() - began
+        self._snapshots.worked += anyio.current_time() - began
         self.is_spoiled = False
 
     def tell(self, answers: Sequence[AnyAnswer], frontier: int) -> None:
@@ -360,6 +355,8 @@ class Ledger:
             takes_snapshot = self._has_changed or self._is_snapshot_due() or (is_last and self._is_unsaved())
             if not has_news and not takes_snapshot:
                 return False
+            if takes_snapshot or self._keep is not None:
+                self.settle()
             self._is_broken = self.is_storing = True  # unless it succeeds
             began = anyio.current_time()
             if self._observer is not None:
@@ -376,16 +373,14 @@ class Ledger:
         return True
 
     async def finish(self) -> None:
-        """All sources have ended, or were stopped: store all, with a snapshot; then the sinks come to their end."""
+        """All sources have ended, or the sinks have, or something has failed: store what was noted, with a snapshot."""
         await self.commit(is_last=True)
+
+    end = finish
 
     def close(self) -> None:
         """No more will be told."""
         self._owed.close()
-
-    async def end(self) -> None:
-        """The sinks have taken what they could: store how far that was, and what was noted before something failed."""
-        await self.commit(is_last=True)
 
     def waiting(self, sink: SinkActor) -> int:
         """How many answers wait for a sink."""
@@ -414,15 +409,17 @@ class Ledger:
         )
         receipts, self._receipts = self._receipts, {}
         parts = digests = None
-        if takes_snapshot:
-            parts, digests = self._take_snapshot()
+        if takes_snapshot and (found := self._snapshots.take(must=self._has_changed)):
+            parts, digests = found
             new.snapshot = new.events
         with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
             kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
+            if self._leading is not None:
+                await self._leading.copied()
         head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
         self._has_changed, self._plan = False, None
         if digests is not None:
-            self._parts.stored(digests)
+            self._snapshots.parts.stored(digests)
             if self._corrections is not None:
                 self._corrections.committed()
         self._owed.stored(groups, kept)
@@ -467,19 +464,15 @@ class Ledger:
 
     def _is_unsaved(self) -> bool:
         """Whether something has come since the last snapshot."""
-        return not self.is_spoiled and self._head.events + len(self._events) > self._head.snapshot
+        return (
+            not self.is_spoiled
+            and not self._session.has_failed
+            and self._head.events + len(self._events) > self._head.snapshot
+        )
 
     def _is_snapshot_due(self) -> bool:
-        worth = max(REPLAY_SECONDS, _REPLAYED * self._snapshot_cost)
         is_corrected = self._corrections is not None and self._corrections.is_due
-        return self._is_unsaved() and (is_corrected or self._worked >= worth or self._replayed >= MOST_REPLAYED)
-
-    def _take_snapshot(self) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
-        began = anyio.current_time()
-        found = self._parts.changed(self._session.state())
-        self._snapshot_cost = anyio.current_time() - began
-        self._worked, self._replayed = 0.0, 0
-        return found
+        return self._is_unsaved() and (is_corrected or self._snapshots.are_due)
 
     def _give_receipts(self) -> None:
         """Tell sources that what they brought is stored."""

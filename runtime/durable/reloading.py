@@ -91,7 +91,7 @@ class Reloading:
         state, answers = self._changing.go_on()
         watermarks = with_sources(state["intake"]["watermarks"], self._sources)
         state |= {"sources": list(self._sources), "intake": {**state["intake"], "watermarks": watermarks}}
-        silent = self._silent.difference(name for storm in self._now.plan.storms for name in (storm.holds, storm.count))
+        silent = self._silent.difference(name for storm in self._now.plan.storms for name in storm.told_at_once)
         told = [answer for answer in answers if answer[0] not in silent]
         return Reloaded(state, told, self._changing.heard)
 

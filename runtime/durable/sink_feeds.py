@@ -16,7 +16,7 @@ from tidelog.runtime.ports.interfaces import AnyAnswer
 logger = logging.getLogger("tidelog")
 
 _TOLD_EVERY = 60.0
-"""How many seconds lie at least between two warnings that answers of a sink that is away are dropped."""
+"""How many seconds lie at least between two warnings that answers of a sink that is away are dropped, or that it is slow."""
 
 
 class SinkFeeds:
@@ -26,22 +26,24 @@ class SinkFeeds:
         self._sinks = {f"{i}:{sink.name}": sink for i, sink in enumerate(sinks)}
         self._owed = owed
         self._feeds: dict[str, OwedFeed] = {}
+        self._silent_until = 0.0
 
     @property
     def names(self) -> list[str]:
         """The names of the sinks, in order."""
         return list(self._sinks)
 
-    def go_on(self, run: str, standings: Sequence[SinkStanding]) -> None:
+    def go_on(self, run: str, standings: Sequence[SinkStanding], *, own: bool = True) -> None:
         """Let each sink of this run go on from where it stood, and note where that is. May wait for the disk.
 
+        Unless what it keeps is this process's `own`, it goes behind what it holds: another one has told the answers before.
         SpecError or SnapshotError where one does not hold what was committed.
         """
         for standing in standings:
             actor = self._sinks[standing.name]
             sink = actor.sink
             if isinstance(sink, Keeping) and promise_of(sink) == "exactly once":
-                standing.taken = sink.resume(run, standing.taken, standing.standing)
+                standing.taken = sink.resume(run, standing.taken, standing.standing if own else None)
             self._feeds[standing.name] = OwedFeed(self._owed, standing.taken, actor)
 
     def feed(self, sink: SinkActor) -> OwedFeed:
@@ -56,10 +58,19 @@ class SinkFeeds:
         """How many answers wait for a sink."""
         return self._owed.told - self.feed(sink).passed if self._feeds else 0
 
+    def _tell_slowest(self) -> None:
+        """Say which sink it is for which sources have to wait."""
+        if self._owed.owing().are_sources_waiting and anyio.current_time() >= self._silent_until:
+            self._silent_until = anyio.current_time() + _TOLD_EVERY
+            slowest = max(self._sinks.values(), key=self.waiting)
+            told = "sources wait until sinks have taken more: %d answers wait for %s, the slowest"
+            logger.warning(told, self.waiting(slowest), slowest.name)
+
     def note_dropped(self) -> None:
-        """Count the answers that a commit has dropped, for the sinks that have not come for them."""
+        """Count what a commit has dropped, for the sinks that have not come for it; and say for which sink sources wait."""
         for feed in self._feeds.values():
             feed.note_dropped()
+        self._tell_slowest()
 
     def check(self) -> None:
         """ConnectorError where what a sink keeps would be lost. May wait for the disk."""
@@ -77,6 +88,8 @@ class OwedFeed:
         self._owed, self._actor = owed, actor
         self._confirming = actor.sink if isinstance(actor.sink, Confirming) else None  # asked once: it takes long
         self._untold, self._silent_until = 0, 0.0
+        self._most = owed.limits(actor.name).waiting
+        self._is_asking = False
 
     async def receive(self) -> Sequence[tuple[Heading | None, Sequence[AnyAnswer]]]:
         """Wait for answers that are committed: all that are at hand. EndOfStream once there will be none.
@@ -87,7 +100,11 @@ class OwedFeed:
         groups: list[tuple[Heading, Sequence[AnyAnswer]]] = []
         while not groups:
             self._skip()
-            groups = await self._owed.behind(self.given)
+            self._is_asking = True
+            try:
+                groups = await self._owed.behind(self.given)
+            finally:
+                self._is_asking = False
         heading, answers = groups[-1]
         self.given = heading.first + len(answers) - 1
         if self._confirming is not None or len(groups) == 1:
@@ -105,6 +122,8 @@ class OwedFeed:
     def note_dropped(self) -> None:
         """Count what is not there any more, and was not given: also while the sink is away, and comes for nothing."""
         last = self._owed.first_kept - 1
+        if self._most is not None and not self._is_asking:  # who asks for more is not behind, however much comes at once
+            last = max(last, self._owed.committed - self._most)
         count = last - max(self.given, self._gone)
         if count > 0:
             self._gone = last
@@ -129,7 +148,10 @@ class OwedFeed:
         """How far the sink has come."""
         sink = self._confirming
         if sink is None:
-            return SinkStanding(name, self.done)
+            is_behind = (
+                self._most is not None and self._gone > self.given
+            )  # what it is given now is older than what is dropped
+            return SinkStanding(name, self._gone if is_behind else self.done)
         taken = max(self._begin, sink.confirmed())
         is_kept = isinstance(sink, Keeping) and promise_of(sink) == "exactly once"
         return SinkStanding(name, taken, sink.standing() if is_kept and isinstance(sink, Keeping) else None)

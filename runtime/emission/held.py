@@ -35,6 +35,11 @@ class Held:
         self._standing: dict[str, dict[Row, int]] = {output: {} for output in leads}
         self._count, self._most = 0, LIMITS.round
 
+    @property
+    def outputs(self) -> frozenset[str]:
+        """Those whose rows are kept."""
+        return frozenset(self._leads)
+
     def receive(self, output: str, facts: Sequence[Fact], notices: Notices | None = None) -> None:
         """Take new coverage of an output, and notices of it."""
         if output not in self._leads:

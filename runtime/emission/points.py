@@ -124,6 +124,7 @@ class Points(Emission):
         self._holding = Showing()
         self._passing: list[Shown] = []  # what held at the last point, where all that did held nowhere else
         self._standing: dict[tuple[str, Row], Shown] = {}
+        self._already: dict[str, int] = {}  # up to which point others have told of an output, which told some on their own
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
         for point in points:
@@ -175,7 +176,7 @@ class Points(Emission):
             point = heappop(self._points)
             if point > self._seen:
                 self._seen = point
-                answers += self._at(point)
+                answers += self._at(point) if not self._already else self._untold(point)
                 if len(answers) > self.room.rows:
                     raise NoRoomError(len(answers))
         return answers
@@ -195,6 +196,12 @@ class Points(Emission):
         return (
             [record for record, _ in groupby(found)] if self.announced else found
         )  # what stands may have come as facts, too
+
+    def _untold(self, point: int) -> list[Record]:
+        """The same, but for outputs of which others have told what holds there."""
+        found = [record for record in self._at(point) if point > self._already.get(record[0], NEG)]
+        self._already = {name: upto for name, upto in self._already.items() if upto > point}
+        return found
 
     def _hold(self, come: Iterable[Shown]) -> None:
         """These hold from the point on that is told."""
@@ -225,6 +232,7 @@ class Points(Emission):
             "seen": self._seen,
             "watermark": self._watermark,
             "records": [*self._records()],
+            "already": dict(self._already),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -232,6 +240,7 @@ class Points(Emission):
         self._points = list(data["points"])
         self._seen = data["seen"]
         self._watermark = data["watermark"]
+        self._already = dict(data.get("already", {}))
         self._later, self._ends, self._holding, self._passing, self._standing = ByTime(), ByTime(), Showing(), [], {}
         for predicate, row, lo, hi in data["records"]:
             if hi is None:

@@ -13,7 +13,7 @@ import anyio
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
-from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Told
+from tidelog.runtime.ports.durability import Backlog, Heading, Kept, Leading, Owing, SinkLimits, Term, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
 IN_MEMORY = 50_000
@@ -31,8 +31,9 @@ class Owed:
     `told` and `committed` are the numbers of the last answer that was told, and of the last that may be seen.
     """
 
-    def __init__(self, run: str, read: Read, backlog: Backlog) -> None:
+    def __init__(self, run: str, read: Read, backlog: Backlog, leading: Leading | None = None) -> None:
         self.run = run
+        self._leading, self._terms = leading, list[Term]()
         self.told = self.committed = 0
         self.first_kept = 1
         self._read, self._backlog = read, backlog
@@ -49,6 +50,16 @@ class Owed:
     def go_on(self, told: int) -> None:
         """Go on behind the answer number `told`."""
         self.told = self.committed = told
+
+    def lead(self) -> None:
+        """What is told from now on is told under the lease, if there is one."""
+        if self._leading is not None:
+            self._terms = list(self._leading.lead(self.committed))
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether another process has led the run before this one."""
+        return len(self._terms) > 1 and self._terms[-2].node != self._terms[-1].node
 
     # --- being told -----------------------------------------------------------------------------------------------------
 
@@ -116,15 +127,25 @@ class Owed:
         """What to do while it is full."""
         return self._backlog.full
 
+    def limits(self, sink: str) -> SinkLimits:
+        """Those of one sink."""
+        return self._backlog.of(sink)
+
+    def owing(self) -> Owing:
+        """How much waits for sinks."""
+        return Owing(self._bytes, self._backlog.size, self.is_full and self.most is None)
+
     async def behind(self, after: int) -> list[tuple[Heading, Sequence[AnyAnswer]]]:
         """Wait for answers behind this number: all that are at hand, by groups; none where the first was dropped meanwhile.
 
-        EndOfStream where there will be none.
+        EndOfStream where there will be none; FencedError where this process may tell nothing any more.
         """
         while after >= self.committed:
             if self._is_closed:
                 raise anyio.EndOfStream
             await self._changed.wait()
+        if self._leading is not None:
+            self._leading.check()
         groups = list(takewhile(lambda group: group.last > after, reversed(self._recent)))[::-1]
         if self.first_kept <= after + 1 and (not groups or groups[0].first > after + 1):
             groups = [group for group in await self._from_store(after + 1) if group.last > after]
@@ -132,8 +153,17 @@ class Owed:
             return []
         first = groups[0]
         rest = first.answers[after + 1 - first.first :]
-        headed = [(Heading(self.run, after + 1, first.frontier), rest)]
-        return headed + [(Heading(self.run, group.first, group.frontier), group.answers) for group in groups[1:]]
+        headed = [(self._heading(after + 1, first.frontier), rest)]
+        return headed + [(self._heading(group.first, group.frontier), group.answers) for group in groups[1:]]
+
+    def _heading(self, first: int, frontier: int) -> Heading:
+        """What stands over answers. Under each lease a run has another name: two that told answers under one number, since
+        neither knew of the other, have told two answers."""
+        if self._leading is None:
+            return Heading(self.run, first, frontier)
+        term = next((term for term in reversed(self._terms) if term.first <= first), None)
+        name = self.run if term is None else f"{self.run}e{term.epoch}"
+        return Heading(name, first, frontier, self._leading.epoch)
 
     async def _from_store(self, number: int) -> list[Group]:
         changed = self._changed

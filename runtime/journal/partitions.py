@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -40,6 +40,14 @@ class Parts:
     def stored(self, digests: dict[str, bytes]) -> None:
         """The parts with these digests are stored."""
         self._digests = digests
+
+    def follow(self, changed: Mapping[str, bytes | None]) -> None:
+        """These parts have been stored by another process, None for one that is no more."""
+        for name, data in changed.items():
+            if data is None:
+                self._digests.pop(name, None)
+            else:
+                self._digests[name] = blake2b(data, digest_size=16).digest()
 
     def load(self, parts: Iterable[tuple[str, bytes]]) -> dict[str, Any]:
         """The state in stored parts. SnapshotError where they are no state."""

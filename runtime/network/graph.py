@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,6 +32,8 @@ from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 Port = tuple[str, int]
 Message = tuple[str, int, Sequence[Fact], Notices | None]
 """A step, its port, and for it new coverage, and notices of what goes on holding."""
+Sent = tuple[str, Sequence[Fact], Notices | None]
+"""What a step has sent: new coverage, and notices."""
 Hear = Callable[[str, Sequence[Fact], Notices | None], None]
 """Told what a step takes, with the name of what feeds it, and what it sends, with no name (``)."""
 Receive = Callable[[int, Sequence[Fact], int, Notices | None], list[Fact]]
@@ -42,11 +45,17 @@ class Graph:
 
     `outer[step]` are the ports that a step feeds outside its loop, `inner[step]` those inside; `watched` are the steps whose
     coverage leaves the graph: outputs and constraints. Without `prospects`, nothing sleeps and nothing is dropped early.
-    A port that is `muted` gets nothing from the step that feeds it. `sharing[step]` are the arrangements of what it sends.
+    A port that is `muted` gets nothing from the step that feeds it. What the steps `exports` send leaves the graph, too:
+    other islands read it. `sharing[step]` are the arrangements of what it sends.
     """
 
     def __init__(
-        self, plan: Plan, prospects: bool = True, bound: StateBound | None = None, muted: Collection[Port] = ()
+        self,
+        plan: Plan,
+        prospects: bool = True,
+        bound: StateBound | None = None,
+        muted: Collection[Port] = (),
+        exports: Collection[str] = (),
     ) -> None:
         self.plan = plan
         self.bound = StateBound(None) if bound is None else bound
@@ -77,10 +86,11 @@ class Graph:
         self.open_loops = {loop.number: built for loop in plan.loops if (built := build_open_loop(plan, loop, MOST_VALUES))}
         for built in self.open_loops.values():
             built.room = self.bound.room
-        self.watched = set(plan.outputs.values()) | set(plan.constraints)
+        self.watched = {*plan.outputs.values(), *plan.constraints, *exports}
         self.controls = [self._clock(loop) if loop.order else LoopControl(loop, plan, self.operators) for loop in plan.loops]
         self.hearing: dict[str, Hear] = {}
         self.stream_ports = ports_fed_by(plan, "stream")
+        self.remote_ports = ports_fed_by(plan, "remote")
         self._start_ports = ports_fed_by(plan, "start").get("", [])
         self._arrival_ports = ports_fed_by(plan, "arrivals").get("", [])
 
@@ -131,6 +141,17 @@ class Graph:
     def counted(self, arrivals: Sequence[Fact]) -> list[Message]:
         """What a delivery brings for the windows that count facts."""
         return [(step, port, arrivals, None) for step, port in self._arrival_ports]
+
+    @contextmanager
+    def open_gates(self) -> Iterator[list[Message]]:
+        """While this lasts, all goes on that comes to gates; gives what bids them to let go of what waits there."""
+        for gate in self.gates.values():
+            gate.give_way(gives_way=True)
+        try:
+            yield [(step, port, (), None) for step, port in self.gates]
+        finally:
+            for gate in self.gates.values():
+                gate.give_way(gives_way=False)
 
     # --- one operator ---------------------------------------------------------------------------------------------------
 

@@ -25,10 +25,10 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
-from tidelog.runtime.network.choosing import constants_of
 from tidelog.runtime.network.clocked_unit import unit_of_loop
-from tidelog.runtime.network.graph import Graph, Hear, Message, Port
+from tidelog.runtime.network.graph import Graph, Hear, Message, Port, Sent
 from tidelog.runtime.network.outlet import Outlet
+from tidelog.runtime.network.placing import Placing
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.regularity import Regularity
 from tidelog.runtime.network.state_bound import Holding, StateBound
@@ -43,17 +43,22 @@ class Network:
     """
 
     def __init__(
-        self, plan: Plan, outlet: Outlet, bound: StateBound, prospects: bool = True, muted: Collection[Port] = ()
+        self,
+        plan: Plan,
+        outlet: Outlet,
+        bound: StateBound,
+        prospects: bool = True,
+        muted: Collection[Port] = (),
+        exports: Collection[str] = (),
     ) -> None:
-        self.graph = Graph(plan, prospects, bound, muted)
+        self.graph = Graph(plan, prospects, bound, muted, exports)
         bound.watch("steps", self._holdings)
         self._outlet = outlet
         self.eager = False
         self.has_begun = False
         self._follows_arrivals = outlet.follows_arrivals
-        self._watermark = NEG
+        self._watermark = self._start_frontier = NEG
         self._version = 0
-        self._start_frontier = NEG
         self._agenda: list[int] = []  # the units to run, by their place in the plan's order
         self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
         self._untidy: deque[StepUnit] = deque()  # those that may have something to forget
@@ -62,9 +67,12 @@ class Network:
         self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
         self._wanted_at = dict.fromkeys(self.graph.watched, POS)
         self._regularity = Regularity(self.graph)
+        self._placing = Placing(self.graph, outlet, self._unit_of, self._agenda, self._regularity)
         self._build(plan)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
+        remote = self.graph.remote_ports.items()
+        self._remote = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in remote}
         self.takes_one = not (self._follows_arrivals or self.graph.gates)
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
 
@@ -82,63 +90,13 @@ class Network:
                 unit = loops[step.loop] = unit_of_loop(len(self._units), self.graph, self._outlet, loop)
             self._unit_of[step.id] = unit
             self._units.append(unit)
-        self._place_all()
-
-    def _place_all(self) -> None:
-        steps: dict[int, list[str]] = {}
-        for name, unit in self._unit_of.items():
-            steps.setdefault(unit.index, []).append(name)
-        for unit in self._units:
-            self._place(unit, steps[unit.index])
-        for name, unit in reversed(self._unit_of.items()):
-            self._line_up(name, unit)
+        self._placing.place(self._units)
 
     def _know_start(self) -> None:
         """The stream's start is known: from now on calendars, which begin there, are known just as far as planned."""
         self._start_frontier = POS
         if self._regularity.learn_start():
-            self._place_all()
-
-    def _line_up(self, name: str, unit: Unit) -> None:
-        """Join a quiet unit with the only one that reads it, if that is quiet, too, and reads all of it."""
-        ports = self.graph.outer[name]
-        if isinstance(unit, StepUnit) and unit.is_quiet and len(ports) == 1:
-            after = self._unit_of[ports[0][0]]
-            if (
-                isinstance(after, StepUnit)
-                and after.is_quiet
-                and not constants_of(self.graph.steps[ports[0][0]].shape, ports[0][1])
-            ):
-                unit.go_on_with(after, ports[0][1])
-        if isinstance(unit, StepUnit) and unit.is_quiet and (not ports or (unit.after is not None and unit.after.is_leaf)):
-            unit.is_leaf = len({*unit.step.inputs}) == len(unit.step.inputs)
-
-    def _place(self, unit: Unit, names: Sequence[str]) -> None:
-        feeds = [feed for name in names for feed in self.graph.steps[name].inputs]
-        upstream = dict.fromkeys(self._unit_of[feed.name] for feed in feeds if feed.kind == "step")
-        unit.place(
-            [other for other in upstream if other is not unit],
-            len(feeds),
-            is_irregular=any(map(self._regularity.is_irregular, names)),
-            is_steady=all(map(self._regularity.is_steady, names)),
-        )
-        outer = {name: ports for name in names if (ports := self.graph.outer[name])}
-        bearers = {
-            name: Readers(self.graph, ports, self._unit_of, self._agenda, self.graph.sharing.get(name))
-            for name, ports in outer.items()
-        }
-        unit.connect(bearers, [name for name in names if name in self.graph.watched])
-        unit.follow({feed: lead for feed in feeds if (lead := self._lead_of(feed)) is not None})
-        judges_rows = any(gate.rows is not None for (name, _), gate in self.graph.gates.items() if name in names)
-        unit.awaited = tuple(name for name in unit.watched if self._outlet.waits(name))
-        unit.is_quiet = not (unit.waits or judges_rows or unit.awaited)
-
-    def _lead_of(self, feed: Feed) -> int | None:
-        """How far what feeds a port lies ahead of the watermark, wherever that is; None where it has to be asked."""
-        if feed.kind != "step":
-            return None if feed.kind in ("start", "facts") else 0
-        lead = self.graph.plan.leads[feed.name]
-        return lead if self._unit_of[feed.name].is_steady and NEG < lead < POS else None
+            self._placing.place(self._units)
 
     # --- what comes in --------------------------------------------------------------------------------------------------
 
@@ -154,13 +112,15 @@ class Network:
         self._catch_up_all()
         self._judge()
 
-    def deliver(self, delivery: Delivery) -> None:
-        """Run a delivery of the intake through the graph."""
+    def deliver(self, delivery: Delivery, remote: Sequence[Sent] = ()) -> None:
+        """Run a delivery of the intake through the graph, with what steps of other islands have sent of it."""
         if not self.has_begun:
             self.begin()
         has_points = self._follows_arrivals and self._outlet.arrive(delivery)
         moved = self._move(delivery.frontier)
         self._enter(delivery)
+        for step, facts, notices in remote:
+            self._remote[step].bring(facts, notices)
         if moved or self._agenda:
             self._run_what_is_due(moved)
         if has_points:
@@ -235,6 +195,18 @@ class Network:
         unit = self._unit_of[name]
         return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
 
+    def next_look(self) -> int:
+        """The least watermark at which anything is done though nothing new comes; POS where nothing is.
+
+        Until then nobody need be told how far time has come.
+        """
+        if not self.has_begun:
+            return NEG
+        return min(
+            self._deadlines[0][0] if self._deadlines else POS,
+            self._wanted[0][0] if self._wanted else POS,
+        )
+
     def deadline(self) -> int:
         """The least watermark at which something is to be told though nothing new comes; POS where nothing is.
 
@@ -282,7 +254,8 @@ class Network:
                 operator.presume(time)
 
     def announce(self, messages: Sequence[Message]) -> None:
-        """Let steps know what stands on their ports already, and come as far as the watermark allows."""
+        """Let steps know what stands on their ports already; all come anew as far as the watermark allows."""
+        self._version += 1
         self._bring(messages)
         self._run()
         self._catch_up_all()
@@ -439,6 +412,8 @@ class Network:
             if unit.is_steady and not self.eager:
                 return shift(self._watermark, self.graph.plan.leads[feed.name])
             return unit.frontier(feed.name)
+        if feed.kind == "remote":
+            return shift(self._watermark, self.graph.plan.leads[feed.name])
         if feed.kind == "start":
             return self._start_frontier
         return POS if feed.kind == "facts" else self._watermark

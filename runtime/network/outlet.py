@@ -66,13 +66,27 @@ class Outlet:
                 self._accuse(step, facts, notices)
         else:
             if self.held is not None and (facts or notices is not None):
-                self.held.receive(step, facts, notices)
-                if self.board is not None:
-                    self.board.receive(step, facts, notices)
+                self._keep(self.held, step, facts, notices)
             records = self.said(self.emission.receive(step, facts, frontier, notices))
             self.answers += self._untold(records) if self.told else records
             if step in self.told:
                 self._forget(step, frontier)
+
+    def keep(self, step: str, facts: Sequence[Fact], notices: Notices | None) -> None:
+        """Keep what holds of new coverage that was told elsewhere."""
+        if self.since:
+            facts, notices = _from(self.since.get(step, NEG), facts, notices)
+        if self.held is not None and (facts or notices is not None):
+            self._keep(self.held, step, facts, notices)
+
+    def _keep(self, held: Held, step: str, facts: Sequence[Fact], notices: Notices | None) -> None:
+        held.receive(step, facts, notices)
+        if self.board is not None:
+            self.board.receive(step, facts, notices)
+
+    def count(self, violations: int) -> None:
+        """So many violations were told elsewhere."""
+        self._violations.count += violations
 
     def said(self, records: list[Record]) -> list[Record]:
         """Of some answers those that are not for a desk alone."""

@@ -103,10 +103,11 @@ class Sleep:
 class Gate:
     """Stands before a port: while its guard holds, messages wait here, and are dropped when they can be of no use any more.
 
-    What waits holds back the frontier behind it. `dropped` counts the facts that no operator has seen.
+    What waits holds back the frontier behind it. `dropped` counts the facts that no operator has seen. One that `gives_way`
+    lets all go on.
     """
 
-    __slots__ = ("_groups", "_held", "_least", "_waiting", "count", "dropped", "rows")
+    __slots__ = ("_groups", "_held", "_least", "_waiting", "count", "dropped", "gives_way", "rows")
 
     def __init__(self, guard: Guard, sleeps: dict[str, Sleep], rows: RowGate | None = None) -> None:
         self.rows = rows
@@ -117,6 +118,13 @@ class Gate:
         self._waiting: deque[tuple[int, int, Sequence[Fact]]] = deque()
         self._held, self._least = NEG, POS
         self.count = self.dropped = 0
+        self.gives_way = False
+
+    def give_way(self, *, gives_way: bool) -> None:
+        """Let all go on from now on, or not any more."""
+        self.gives_way = gives_way
+        if self.rows is not None:
+            self.rows.gives_way = gives_way
 
     def take(self, facts: Sequence[Fact], frontier: int) -> tuple[Sequence[Fact], int]:
         """What of a message, and of those before it, goes on to the operator: facts, and the frontier behind them."""
@@ -125,7 +133,7 @@ class Gate:
         return (facts, frontier) if self.rows is None else self.rows.take(facts, frontier)
 
     def _take(self, facts: Sequence[Fact]) -> tuple[Sequence[Fact], int]:
-        useless = self.useless()
+        useless = None if self.gives_way else self.useless()
         if useless is None or self._least < useless[0]:
             return self._release(facts) if self._waiting else (facts, self._held)
         low, high = useless

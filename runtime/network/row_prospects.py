@@ -86,9 +86,22 @@ class RowGate:
     """Lets go of single facts while the row that they would meet is absent.
 
     A fact of which this would be known if the row were absent at the fact's begin waits for the next frontier, no longer.
+    One that `gives_way` lets all go on.
     """
 
-    __slots__ = ("_blocker", "_known", "_pause", "_seen", "_sleep", "_spared", "_waiting", "dropped", "held", "partner")
+    __slots__ = (
+        "_blocker",
+        "_known",
+        "_pause",
+        "_seen",
+        "_sleep",
+        "_spared",
+        "_waiting",
+        "dropped",
+        "gives_way",
+        "held",
+        "partner",
+    )
 
     def __init__(self, blocker: RowBlocker, sleep: RowSleep) -> None:
         self._blocker, self._sleep = blocker, sleep
@@ -96,11 +109,15 @@ class RowGate:
         self._waiting: list[Fact] = []
         self._known = self.held = NEG
         self._pause = self._seen = self._spared = self.dropped = 0
+        self.gives_way = False
         sleep.askers += 1
 
     def take(self, facts: Sequence[Fact], frontier: int) -> tuple[Sequence[Fact], int]:
         """What of a message, and of those that waited, goes on, and the frontier behind it."""
         self.held = max(self.held, frontier)
+        if self.gives_way:
+            waiting, self._waiting = self._waiting, []
+            return [*waiting, *facts], self.held
         if self._pause:
             self._rest(len(facts))
             return facts, self.held

@@ -82,6 +82,10 @@ class StateBound:
         self.room.rows = self._most - total
         self.left = max(self.room.rows // 2, self._most // _LEAST_PART)
 
+    def held(self) -> int:
+        """How many rows are held."""
+        return sum(holding.rows for holder in self._holders.values() for holding in holder())
+
     def error(self, holding: Holding) -> StateError:
         """The error for a holder that has grown too large."""
         return StateError(*holding.tell(), holding.rows, self._most)

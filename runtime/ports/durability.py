@@ -13,8 +13,9 @@ owed, all of it or nothing. Answers are numbered from 1, and no sink is given on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 EVERY = 1.0
@@ -38,12 +39,14 @@ class Heading:
     """What stands over answers on their way to a sink: they are the answers number `first`, `first + 1` … of the run `run`.
 
     The stream was complete up to `frontier` (encoded) when they became known. `run` is a name of letters and digits that no
-    other run has; together with its number it tells an answer from every other.
+    other run has; together with its number it tells an answer from every other. `epoch` is the lease under which they are
+    told, where there is one: a receiver that has seen a higher one refuses them.
     """
 
     run: str
     first: int
     frontier: int
+    epoch: int | None = None
 
 
 @runtime_checkable
@@ -157,11 +160,43 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkLimits:
+    """What one sink is spared: it is given `rate` answers a second at most.
+
+    Where more than `waiting` wait for it, the oldest of them are dropped for this sink, so that nobody waits for it; this
+    needs a state.
+    """
+
+    waiting: int | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Backlog:
-    """How many bytes of answers may wait for sinks. What then: sources wait, the run stops, or the oldest are dropped."""
+    """How many bytes of answers may wait for sinks. What then: sources wait, the run stops, or the oldest are dropped.
+
+    `sinks` has the limits of single sinks, by their names.
+    """
 
     size: int = 1_000_000_000
     full: Literal["block", "stop", "drop-oldest"] = "block"
+    sinks: Mapping[str, SinkLimits] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of(self, sink: str) -> SinkLimits:
+        """The limits of a sink."""
+        return self.sinks.get(sink, _NO_LIMITS)
+
+
+_NO_LIMITS = SinkLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Owing:
+    """How many bytes of answers wait for sinks, how many may, and whether sources wait until there are fewer."""
+
+    size: int
+    most: int
+    are_sources_waiting: bool
 
 
 @dataclass(slots=True)
@@ -187,6 +222,7 @@ class Changes:
     answers_most: int | None = None
     keep: Keep | None = None
     plan: bytes | None = None
+    terms: bytes | None = None
 
 
 class Kept(NamedTuple):
@@ -194,6 +230,36 @@ class Kept(NamedTuple):
 
     first: int
     size: int
+
+
+class Term(NamedTuple):
+    """From the answer number `first` on, a run was led by `node`, under the lease `epoch`."""
+
+    epoch: int
+    node: str
+    first: int
+
+
+@runtime_checkable
+class Leading(Protocol):
+    """A state of which another process has a copy, and that is written under a lease: asked by the run that leads."""
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the lease."""
+        ...
+
+    def lead(self, answers: int) -> Sequence[Term]:
+        """The run goes on behind this answer: who has told the answers so far, and that this process tells those to come."""
+        ...
+
+    def check(self) -> None:
+        """FencedError where the lease is over; ConnectorError as for `StateStore`."""
+        ...
+
+    async def copied(self) -> None:
+        """Wait until what was committed is also elsewhere, or is known not to be. FencedError where the lease is over."""
+        ...
 
 
 class StateStore(Protocol):

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from tidelog.plans.alarms.desk import OpenAlarm
-from tidelog.plans.data.facts import Record
-from tidelog.plans.diagnostics.errors import ConnectorError, StateError
+from tidelog.plans.diagnostics.errors import ConnectorError, MethodError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.brief import brief, named
 from tidelog.runtime.actors.alignment import Alignment
@@ -35,11 +33,8 @@ from tidelog.runtime.corrections.taking_back import check_corrections, check_tak
 from tidelog.runtime.corrections.taking_back import refused as refused_retractions
 from tidelog.runtime.durable.storing import Ends, Storing
 from tidelog.runtime.emission.violations import Violation
-from tidelog.runtime.intake.intake import IntakeStatistics
-from tidelog.runtime.intake.source_state import SourceStatistics
 from tidelog.runtime.journal.events import Ended, Event, Ignored, Left, Opened, Passed, Taken
 from tidelog.runtime.journal.manifest import plain_settings
-from tidelog.runtime.network.graph import Hear
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding
 from tidelog.runtime.ports.channels import CHANNEL_BOUND, Channel
 from tidelog.runtime.ports.durability import Backlog
@@ -49,21 +44,20 @@ from tidelog.runtime.ports.interfaces import (
     Listener,
     Rejected,
     Sink,
-    SinkStatistics,
     Source,
     Tick,
     WritesTimes,
 )
+from tidelog.runtime.running.asked import Asked
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
-from tidelog.runtime.sessions.statistics import SessionStatistics
 
 if TYPE_CHECKING:
+    from tidelog.runtime.durable.hot import Hot
     from tidelog.runtime.durable.ledger import Ledger
     from tidelog.runtime.migration.changing import Becoming
-    from tidelog.runtime.why.evidence.model import Writing
-    from tidelog.runtime.why.memory import Known
+    from tidelog.runtime.running.flights import Arrival, Flights
 
 logger = logging.getLogger("tidelog")
 
@@ -75,7 +69,7 @@ GRACE = 5.0
 """How many seconds sinks have, after `stop`, to take what is in flight."""
 
 
-class Runner:
+class Runner(Asked):
     """Runs a plan from sources to sinks as `Engine` says, by its settings and those of the run.
 
     Building it starts nothing. Raises what `Engine` does.
@@ -90,13 +84,15 @@ class Runner:
         patience = RestartPolicy() if run.state is None else RestartPolicy(attempts=None)
         policy = patience if run.restarts is None else run.restarts
         self._letters = Letters(run.dead_letters, run.observer)
-        self._sinks = [SinkActor(sink, policy, self._letters.give_up) for sink in sinks]
+        backlog = run.backlog or Backlog()
+        self._sinks = [SinkActor(sink, policy, self._letters.give_up, backlog.of(sink.name).rate) for sink in sinks]
         if run.clock is not None:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)
         ahead_at_most = None if settings.max_ahead == math.inf else settings.max_ahead
         settings = replace(settings, max_ahead=ahead_at_most, sources=self._sources.names, held=run.held)
-        self._session = Reasoner(plan, settings)
+        self._flights: Flights | None = None
+        self._session = self._session_of(plan, settings, run)
         self._at_end = run.at_end
         self._max_lead = settings.max_lead
         self._ignores_silence = run.idle_after is not None
@@ -111,6 +107,22 @@ class Runner:
         self._grace = math.inf
         self._started = anyio.Event()
         self._in_a_row = 0
+
+    def _session_of(self, plan: Plan, settings: Settings, run: RunSettings) -> Reasoner:
+        """The session, which may be spread over actors."""
+        if run.cut == "one":
+            return Reasoner(plan, settings)
+        from tidelog.runtime.islands.spreading import Layout, SpreadReasoner  # noqa: PLC0415 - few runs are spread
+        from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415
+        from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
+
+        session = SpreadReasoner(
+            plan,
+            settings,
+            Layout(run.cut, 0 if run.workers == 1 else run.workers, supervision=run.supervision or Supervision()),
+        )
+        self._flights = Flights(session, self._arrive)
+        return session
 
     @property
     def plan(self) -> Plan:
@@ -130,7 +142,9 @@ class Runner:
         storing = Storing(run.state, run.commit_every, run.keep, run.backlog or Backlog(), run.reload, run.corrections)
         ends = Ends(dict(zip(self._sources.names, sources, strict=True)), self._sources.actors, self._sinks)
         stored = plain_settings(self._session.settings, self.plan.timeline) | {"corrections": run.corrections}
-        return Ledger(self.plan, self._session, ends, stored, storing, run.observer)
+        ledger = Ledger(self.plan, self._session, ends, stored, storing, run.observer)
+        ledger.settle = self._settle_all
+        return ledger
 
     async def wait_started(self) -> None:
         """Wait until it is at work: what an earlier run has stored is there."""
@@ -143,13 +157,28 @@ class Runner:
         """
         return [] if isinstance(self._way, Direct) else await self._way.changes()
 
+    async def stand_by(self) -> Hot | None:
+        """Load what is stored, to follow what another process commits to it until this one is to `run`.
+
+        None where nothing is stored yet, or by another program: then `run` loads it. MethodError without a state.
+        """
+        if isinstance(self._way, Direct):
+            raise MethodError("a run without a state follows nobody")
+        return await self._way.stand_by(self._show)
+
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
 
         StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then, or, with
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
-        await self._way.begin()
+        try:
+            await self._way.begin()
+        except BaseException:
+            self._session.close()
+            raise
+        if self._flights is not None:
+            self._flights.begin()
         if self._times is not None:
             self._session.watermarks.times = self._times
         marks = self._session.watermarks
@@ -171,6 +200,7 @@ class Runner:
             self._way.close()
             with anyio.CancelScope(shield=True):
                 await self._way.end()
+            self._session.close()
         if isinstance(cause, StateError):
             cause.told = self._way.stored
         if cause is not None:
@@ -191,87 +221,18 @@ class Runner:
             self._scope.deadline = min(self._scope.deadline, anyio.current_time() + grace)
 
     @property
-    def rejected(self) -> int:
-        """How many records of the sources could not be used."""
-        return self._letters.rejected
-
-    @property
     def is_storing(self) -> bool:
         """Whether something is being stored for good, so that no one should interrupt."""
         return self._way.is_storing
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state of what has been taken so far, as `Session.snapshot` has it. Within the event loop, if it runs."""
+        self._settle()
         return self._session.snapshot()
-
-    def intake_statistics(self) -> IntakeStatistics:
-        """The intake's part of `statistics`, which is there at once, and also after a failure."""
-        return self._session.intake.statistics()
-
-    def statistics(self) -> SessionStatistics:
-        """An immutable record of what has been done and what is stored."""
-        return self._session.statistics()
-
-    def source_statistics(self) -> dict[str, SourceStatistics]:
-        """How far each source has come, by its name."""
-        return self._session.watermarks.statistics()
-
-    def sink_statistics(self) -> list[tuple[str, SinkStatistics]]:
-        """For each sink, with its name: how often it broke, and how many answers may be lost or there twice for that."""
-        return [(sink.name, sink.statistics()) for sink in self._sinks]
-
-    def waiting(self) -> list[tuple[str, int]]:
-        """For each sink, with its name: how many answers wait for it."""
-        return [(sink.name, self._way.waiting(sink)) for sink in self._sinks]
-
-    def connected(self) -> list[tuple[str, bool]]:
-        """For each source that has not ended, and each sink, with its name: whether it is open, and the other side there."""
-        return [*self._sources.connected(), *[(sink.name, sink.standing.is_connected) for sink in self._sinks]]
-
-    def open_alarms(self, present: int | None = None) -> list[OpenAlarm]:
-        """All alarms that are not normal: see `Session.open_alarms`."""
-        return self._session.open_alarms(present)
-
-    def open_alarm(self, identity: str, present: int | None = None) -> OpenAlarm | None:
-        """One of them: see `Session.open_alarm`."""
-        return self._session.open_alarm(identity, present)
-
-    def alarms_version(self, present: int | None = None) -> tuple[int, int]:
-        """Tells what `open_alarms` says from all that it has said before."""
-        return self._session.alarms_version(present)
-
-    @property
-    def frontier(self) -> int:
-        """Up to when (encoded) the stream is complete."""
-        return self._session.frontier
-
-    def holding(self, present: int) -> list[Record]:
-        """All answers that hold at a time (encoded), where somebody wants to know: see `Session.holding`."""
-        return self._session.holding(present)
-
-    def listen(self, step: str, hear: Hear | None) -> None:
-        """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
-        self._session.listen(step, hear)
 
     def write_times(self, times: WritesTimes) -> None:
         """Write times so in what is said of facts that are refused. To be called before `run`."""
         self._times = times
-
-    @property
-    def remembers(self) -> bool:
-        """Whether facts are remembered, so that there is something to explain by."""
-        return self._session.settings.remember > 0
-
-    def known(self, at: Writing = None) -> Known:
-        """What is remembered now; another thread may explain by it while the engine runs. `at` writes times.
-
-        To be called within the event loop; MethodError where nothing is remembered.
-        """
-        return self._session.memory.known(at)
-
-    def unfinished(self) -> list[str]:
-        """What is recursive without an end, and was followed only as far as the stream went, or as it was told to."""
-        return self._session.unfinished()
 
     # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -297,6 +258,9 @@ class Runner:
                 async with anyio.create_task_group() as beside:
                     beside.start_soon(self._alignment.watch)
                     beside.start_soon(self._way.keep_going)
+                    if self._flights is not None:
+                        beside.start_soon(self._flights.keep_landing, self._pass_on)
+                        beside.start_soon(self._flights.keep_passing, self._pass_on)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
                             await self._take_all(await inbox.receive_all())
@@ -304,6 +268,8 @@ class Runner:
                 if not self._session.is_finished and not self._way.goes_on:
                     self._session.rest()
                     self._tell()
+                self._settle()
+                await self._pass_on()
                 await self._way.finish()
             finally:
                 if self._way.goes_on:
@@ -325,6 +291,8 @@ class Runner:
 
     async def _wait_for_room(self) -> bool:
         """Wait until more can be taken; returns False where the run is to end."""
+        if self._flights is not None:
+            await self._flights.wait_for_room()
         if await self._way.wait_for_room():
             return True
         raise ConnectorError("too many answers wait for the sinks")
@@ -337,9 +305,13 @@ class Runner:
         name, event, moment = news
         if not isinstance(event, Batch) or event.retractions or len(event.records) > _LONE or self._in_a_row >= _IN_A_ROW:
             return news
+        if self._flights is not None and self._flights.is_full:
+            return news
         self._in_a_row += 1
         try:
             refused = self._take(name, event, moment)
+            if self._flights is not None:
+                self._flights.wait_a_moment()
             if not way.pass_on_nowait() or refused:
                 return name, Rest(refused), moment
             self._alignment.taken(name)
@@ -365,6 +337,13 @@ class Runner:
             if refused:
                 with self._begun():
                     await self._letters.reject(refused)
+        await self._pass_on()
+
+    async def _pass_on(self) -> None:
+        """Pass on what became known; facts that no actor can take are dead letters."""
+        if self._flights is not None and (found := self._flights.left_out()):
+            with self._begun():
+                await self._letters.reject(found)
         await self._way.pass_on()
 
     def _begun(self) -> anyio.CancelScope:
@@ -379,11 +358,31 @@ class Runner:
 
     def _pull(self) -> list[AnyAnswer]:
         """What became known since the last time."""
+        self._settle()
         return [*self._session.pull_records(), *self._session.pull_hypothetical()]
+
+    def _settle(self) -> None:
+        """Wait until nothing is on its way from the session, and note what was."""
+        if self._flights is not None:
+            self._flights.settle()
+
+    def _settle_all(self) -> None:
+        """The same, and let all be told that is known, as before a state is stored."""
+        if self._flights is not None and not self._session.has_failed:
+            self._flights.come_up()
+
+    def _arrive(self, arrival: Arrival) -> None:
+        """Note what has followed from an event that was told some time ago."""
+        if arrival.event is None:
+            self._way.tell(arrival.answers, arrival.frontier)
+        else:
+            self._way.note(arrival.event, arrival.position, arrival.answers, arrival.frontier)
+        self._show(arrival.answers, arrival.violations)
 
     def _show(self, answers: Sequence[AnyAnswer], violations: Sequence[Violation] = ()) -> None:
         """Tell whoever listens for violations, and whoever observes."""
-        for violation in (*violations, *self._session.pull_violations()):
+        found = self._session.pull_violations() if self._flights is None else ()
+        for violation in (*violations, *found):
             if self._on_violation is not None:
                 self._on_violation(violation)
         if answers and self._observer is not None:
@@ -401,12 +400,18 @@ class Runner:
                 self._take(NAME, tick, 0.0)
         with way.noting():
             noted, refused = self._tell_session(name, event, moment)
-            answers = self._pull()
-            if noted is not None:
-                way.note(noted, event.position if isinstance(event, Batch) else None, answers, self._session.frontier)
+            position = event.position if isinstance(event, Batch) else None
+            answers: list[AnyAnswer] = []
+            if self._flights is not None:
+                self._flights.depart(noted, position)
+            else:
+                answers = self._pull()
+                if noted is not None:
+                    way.note(noted, position, answers, self._session.frontier)
         if self._clock is not None:
             self._clock.heard(name, event, moment)
-        self._show(answers)
+        if self._flights is None:
+            self._show(answers)
         if self._observer is not None:
             self._observer.took(name, event if isinstance(event, Batch) else None, refused)
         return refused
@@ -420,6 +425,7 @@ class Runner:
         async with way.correcting():
             for piece in pieces_of(batch):
                 refused += self._take(name, piece, moment)
+                self._settle()
                 done = await way.correct(name, piece.retractions)
                 refused += done.refused
                 self._session.watch("sinks", self._holdings)

@@ -12,6 +12,8 @@ from tidelog.runtime.actors.silence import check_seconds
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import AtEnd, check_at_end
+from tidelog.runtime.islands.supervision import Supervision
+from tidelog.runtime.ports.actors import Actors, actors_for, check_actors
 from tidelog.runtime.ports.durability import EVERY, Backlog, Keep, Reload, StateStore, check_reload
 from tidelog.runtime.ports.interfaces import DeadLetters, Observer
 
@@ -42,6 +44,9 @@ class RunSettings:
     reload: Reload = "refuse"
     corrections: bool = False
     observer: Observer | None = None
+    actors: Actors | None = None
+    workers: int = 1
+    supervision: Supervision | None = None
     held: bool = False
     """Whether somebody asks for the answers that hold (`Runner.holding`), so that they are kept."""
 
@@ -49,3 +54,9 @@ class RunSettings:
         check_at_end(self.at_end)
         check_seconds("commit_every", self.commit_every)
         check_reload(self.reload)
+        check_actors(self.actors, self.workers)
+
+    @property
+    def cut(self) -> Actors:
+        """What becomes an actor: where nothing is said, islands if there are several workers."""
+        return actors_for(self.actors, self.workers)

@@ -30,6 +30,7 @@ from tidelog.runtime.network.graph import Graph, Hear, Port
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
+from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
@@ -76,6 +77,8 @@ class Reasoner:
         self._told = 0
         self._memory = self._remembering(settings.remember) if settings.remember else None
         self._explains = settings.explain
+        self.has_failed = False
+        """Whether a part of it has failed for good, which lives elsewhere: its state is of no use then."""
         self.begun_with: History | None = None
         """The history with which the stream has begun, as long as nothing else has come."""
 
@@ -167,6 +170,14 @@ class Reasoner:
         """Nothing more is handed in, though the stream has not ended: what is known by now waits to be pulled."""
         self.begun_with = None
         self._network.rest()
+
+    def actors(self) -> list[ActorStatistics]:
+        """What became of each actor so far, where there are several."""
+        return []
+
+    def set_aside(self) -> list[tuple[str, str]]:
+        """The actors that were set aside, by their names, with the reasons."""
+        return []
 
     def listen(self, step: str, hear: Hear | None) -> None:
         """Tell `hear` what a step takes and sends from now on; with None, nobody any more."""
@@ -327,13 +338,16 @@ class Reasoner:
 
     def state(self) -> dict[str, Any]:
         """The same without a checksum and without the plan, for who has one for what he stores, and has the plan."""
+        return self._state_of(self._network.snapshot(), self._outlet.snapshot())
+
+    def _state_of(self, network: dict[str, Any], outlet: dict[str, Any]) -> dict[str, Any]:
         return {
             **self._kind(),
             "version": STATE.version,
             "writer": written_by(),
             "intake": self._intake.snapshot(),
-            "network": self._network.snapshot(),
-            "outlet": self._outlet.snapshot(),
+            "network": network,
+            "outlet": outlet,
             "questions": [inquiry.snapshot() for inquiry in self._inquiries],
         }
 
@@ -377,9 +391,19 @@ class Reasoner:
         """
         twin._network.hear_as(self._network)
         self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self._take_over(twin)
+
+    def _take_over(self, twin: Reasoner) -> None:
+        """Go on with what a twin has beside network and outlet."""
         self.begun_with = None
         self._inquiries, self._hypothetical, self._memory = twin._inquiries, twin._hypothetical, twin._memory
         self._bound.watch("answers", self._holdings)  # no longer those of the twin
+
+    def come_up(self) -> None:
+        """Let all be told that is known, as before a state is stored with those of others."""
+
+    def close(self) -> None:
+        """Nothing more is handed in or asked: let go what belongs to the session alone."""
 
     def go_on_from(self, state: dict[str, Any]) -> None:
         """What `load` does, for a session that is new: where this raises SnapshotError, it is of no use any more."""

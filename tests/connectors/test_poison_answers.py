@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import os
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +22,27 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 from odd_brokers import NOT_AUTHORIZED, QUOTA_EXCEEDED, TAKEN, UNSPECIFIED, OddBroker, Published
-from poison import GOOD, KINDS, UNENCODABLE, check_owed, check_poison, deliver, hot, name_of
+from poison import GOOD, KINDS, UNENCODABLE, Kind, check_owed, check_poison, deliver, hot, name_of
 
 import tidelog
 from children import WAIT
 from tidelog.connectors import FileSink, JsonEncoder, ListenerSink, SocketSink, TextEncoder, UnixAddress
 from tidelog.connectors.formats.formatting import Encoder
-from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
+from tidelog.connectors.http.posting import Endpoint, Retries
+from tidelog.connectors.http.webhook import WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import MqttClient
+from tidelog.connectors.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.mqtt.retained.sink import RetainingSink
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.parquet_sink import ParquetSink
 from tidelog.connectors.sinks.stdout_sink import StdoutSink
+from tidelog.connectors.sql.database import database
+from tidelog.connectors.sql.sink import SqlSink
+from tidelog.connectors.sql.tables import tables_of
 from tidelog.plans.data.facts import Record
 
 pytestmark = pytest.mark.anyio
@@ -49,6 +57,8 @@ LONG = hot("poison" + "x" * 70_000)
 CASES = {
     ("FileSink", "not encodable"),
     ("ListenerSink", "not encodable"),
+    *(("AlertmanagerSink", kind) for kind in KINDS),  # in tests/notify/test_alertmanager.py
+    *(("MailSink", kind) for kind in KINDS),  # in tests/notify/test_mail.py
     ("MqttSink", "not encodable"),
     ("MqttSink", "refused for good"),
     ("MqttSink", "refused for now"),
@@ -57,6 +67,13 @@ CASES = {
     ("ParquetSink", "not encodable"),
     ("ParquetSink", "refused for good"),
     ("SocketSink", "not encodable"),
+    ("RetainingSink", "not encodable"),
+    ("RetainingSink", "refused for good"),
+    ("RetainingSink", "refused for now"),
+    ("RetainingSink", "too long"),
+    ("SqlSink", "not encodable"),
+    ("SqlSink", "refused for good"),
+    ("SqlSink", "too long"),
     ("StdoutSink", "not encodable"),
     ("WebhookSink", "not encodable"),
     ("WebhookSink", "refused for good"),
@@ -64,6 +81,7 @@ CASES = {
     ("WebhookSink", "too long"),
 }
 _LINES = "who reads a stream of bytes takes all of it or none: it has no word about one answer"
+_TOLD_NOTHING = "it is told no answers: it shows what is open"
 _SHORT = "lines may have any length"
 CANNOT = {
     ("FileSink", "too long"): _SHORT,
@@ -83,6 +101,11 @@ CANNOT = {
     ("OutboxSink", "too long"): "SQLite holds texts of a billion bytes, and no source brings one so long",
     ("OutboxSink", "refused for good"): "it has one column for all arguments, as JSON",
     ("OutboxSink", "refused for now"): "while it is full, no answer is taken, whatever it is (tests/outbox)",
+    ("AlarmSink", "too long"): _TOLD_NOTHING,
+    ("AlarmSink", "not encodable"): _TOLD_NOTHING,
+    ("AlarmSink", "refused for good"): _TOLD_NOTHING,
+    ("AlarmSink", "refused for now"): _TOLD_NOTHING,
+    ("SqlSink", "refused for now"): "a database that is busy is busy for every row",
     ("MemorySink", "too long"): "it keeps answers as they are",
     ("MemorySink", "not encodable"): "it encodes nothing",
     ("MemorySink", "refused for good"): "it takes all that it is given",
@@ -238,6 +261,43 @@ async def test_an_outbox_leaves_out_what_it_cannot_hold(tmp_path: Path) -> None:
         assert sink.confirmed() == 8
 
 
+# --- databases ----------------------------------------------------------------------------------------------------------
+
+
+@BOTH_LOOPS
+@pytest.mark.parametrize(
+    ("poison", "reason"),
+    [
+        (ODD, "`machine` cannot be encoded: surrogates not allowed"),
+        (("hot", ("poison", "warm"), 3, 3), "`celsius` is a column of numbers of double precision, got 'warm'"),
+        (("hot", ("poison" + "x" * 4_000, 1), 3, 3), "the database refuses it: .*too big"),
+    ],
+    ids=["not encodable", "refused for good", "too long"],
+)
+async def test_a_table_of_a_database_leaves_out_what_it_does_not_take(tmp_path: Path, poison: Record, reason: str) -> None:
+    """Found out before it is sent, or by the database, which then takes all others."""
+    plan = tidelog.compile("timeline integer. input t(m: text, c: number). input hot(machine: text, celsius: number).")
+    there = database("sqlite:answers.db", folder=tmp_path)
+    there.connect = partial(limited, there.connect)  # type: ignore[method-assign]
+    tables = tables_of(plan.schema, ["hot"], there)
+    sink = SqlSink(there, tables, JsonEncoder(plan.schema), name="history", key="history")
+    sink.resume("run1", 0, None)
+
+    def rows() -> list[str]:
+        with closing(sqlite3.connect(tmp_path / "answers.db")) as connection:
+            return [name for (name,) in connection.execute("SELECT machine FROM hot ORDER BY rowid")]
+
+    await check_poison(sink, poison, rows, reason)
+    assert sink.confirmed() == 8
+
+
+def limited(connect: Callable[[], Any]) -> Any:
+    """A connection to a database that takes rows of a few thousand bytes."""
+    connection = connect()
+    connection._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 3_000)
+    return connection
+
+
 # --- MQTT ---------------------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +314,38 @@ def odd(**options: Any) -> Iterator[tuple[OddBroker, Callable[[], list[str]]]]:
     """A broker, and the topics that it has taken."""
     with OddBroker(**options) as running:
         yield running, lambda: [message.topic.decode() for message in running.taken]
+
+
+def retaining_sink(url: str, qos: int, folder: Path) -> RetainingSink:
+    """One that lets the broker retain what holds; what has no end is told to have ended."""
+    settings = BrokerSettings(url=url, retry_longest=0.05)
+    topic = TopicTemplate("plant/{arg1}/hot", PLAN.schema, iso=False, outputs=["hot"])
+    template = Template(PLAN.schema, {"celsius": "{arg2}"}, iso=False, outputs=["hot"])
+    client = MqttClient(settings, "gateway", ".")
+    presenter = TopicPresenter(topic, template, ["hot"])
+    return RetainingSink("alarms", client, presenter, template.lines, folder=str(folder), qos=1 if qos == 1 else 2)
+
+
+@BOTH_LOOPS
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_retained_goes_on_behind_poison(kind: Kind, tmp_path: Path) -> None:
+    """As with messages that are not retained."""
+    left = [2]
+
+    def answer(message: Published) -> int:
+        if b"poison" not in message.topic or not left[0]:
+            return TAKEN
+        left[0] -= kind == "refused for now"
+        return QUOTA_EXCEEDED if kind == "refused for now" else NOT_AUTHORIZED
+
+    poison = {"too long": LONG, "not encodable": ODD}.get(kind, hot("poison"))
+    reason = {"too long": "MQTT has 65535 at most", "not encodable": "cannot be encoded"}.get(kind, "not authorized")
+    with odd(answer=answer) as (running, taken):
+        sink = retaining_sink(running.url, 1, tmp_path)
+        if kind == "refused for now":
+            await check_owed(sink, [GOOD[0], hot("poison"), *GOOD[1:]], taken)
+        else:
+            await check_poison(sink, poison, taken, reason)
 
 
 QOS = pytest.mark.parametrize("qos", [1, 2])

@@ -31,13 +31,14 @@ def free_port() -> int:
 
 
 class Broker:
-    """One broker: `port` stays the same whenever it is started again, and so does what it has stored."""
+    """One broker: `port` stays the same whenever it is started again, and so does what it has stored, if it `keeps` it."""
 
-    def __init__(self, folder: Path, *lines: str) -> None:
+    def __init__(self, folder: Path, *lines: str, keeps: bool = True) -> None:
         self.port = free_port()
         self._config = folder / "mosquitto.conf"
         folder.mkdir(exist_ok=True)
         store = ["persistence true", f"persistence_location {folder}/", "autosave_interval 1", "autosave_on_changes true"]
+        store = store if keeps else []
         given = lines or (f"listener {self.port} 127.0.0.1", "allow_anonymous true")
         text = [*given, *store, "max_inflight_messages 0", "max_queued_messages 0", f"user {_user()}"]
         self._config.write_text("\n".join(line.format(port=self.port) for line in text) + "\n")
@@ -76,9 +77,9 @@ def _user() -> str:
 
 
 @contextmanager
-def broker(folder: Path, *lines: str) -> Iterator[Broker]:
-    """A broker for the length of a `with` block."""
-    running = Broker(folder, *lines)
+def broker(folder: Path, *lines: str, keeps: bool = True) -> Iterator[Broker]:
+    """A broker for the length of a `with` block; it `keeps` what it has over a restart, or forgets it."""
+    running = Broker(folder, *lines, keeps=keeps)
     running.start()
     try:
         yield running

@@ -14,6 +14,7 @@ from tidelog.cli import main
 from tidelog.gateway.file.hiding import hide_secrets
 from tidelog.gateway.file.reading import read_text
 from tidelog.gateway.file.settings import LogSettings
+from tidelog.gateway.kinds.table import names
 from tidelog.gateway.logs import set_up
 from tidelog.plans.diagnostics.errors import ProgramError
 
@@ -30,7 +31,7 @@ def told(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ('[[sink]]\nname = "s"\ntype = 5', "`type`: expected text, got a number", "known are mqtt, spec, webhook"),
+        ('[[sink]]\nname = "s"\ntype = 5', "`type`: expected text, got a number", f"known are {', '.join(names('sink'))}"),
         (f'{BROKER}qos = "1"', "`qos`: expected a number, got text", "known are 0, 1"),
         (f"{BROKER}qos = 1.5", "`qos`: expected a whole number, got one with a fraction", "known are 0, 1"),
         (f"{BROKER}version = 5", "`version`: expected text, got a number", "known are 3.1.1, 5"),
@@ -38,7 +39,7 @@ def told(text: str) -> list[tuple[str, str]]:
         (
             '[[source]]\nname = "s"',
             "missing key `type` of `source` `s`",
-            "known are http, modbus, mqtt, opcua, replay, spec",
+            f"known are {', '.join(names('source'))}",
         ),
         ('[[source]]\ntype = "mqtt"\nurl = "mqtt://h"', "missing key `name` of `source`", ""),
         (f'{BROKER}[[source.map]]\ntopic = "x"', "missing key `predicate` of `source.map`", ""),

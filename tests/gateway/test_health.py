@@ -71,15 +71,36 @@ class Elsewhere(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_server_of_another_kind_is_not_healthy(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What has the gateway's port, and is none, is told with its status."""
-    with HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
-        file = plant(tmp_path / "new", f'[http]\nlisten = "127.0.0.1:{server.server_port}"')
+class Degraded(Elsewhere):
+    """A gateway of which a part does not run."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"degraded: plant: 2 of its actors are set aside\n")
+
+
+def healthy(folder: Path, kind: type[BaseHTTPRequestHandler]) -> tuple[int, int]:
+    """The exit code of `--healthy` where this has the gateway's port, and the port."""
+    with HTTPServer(("127.0.0.1", 0), kind) as server:
+        file = plant(folder / "new", f'[http]\nlisten = "127.0.0.1:{server.server_port}"')
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:
-            assert main(["gateway", str(file), "--healthy"]) == 1
+            return main(["gateway", str(file), "--healthy"]), server.server_port
         finally:
             server.shutdown()
             thread.join()
-    assert f"`/healthz` at 127.0.0.1:{server.server_port} answers with status 404" in capfd.readouterr().out
+
+
+def test_a_server_of_another_kind_is_not_healthy(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What has the gateway's port, and is none, is told with its status."""
+    code, port = healthy(tmp_path, Elsewhere)
+    assert code == 1
+    assert f"`/healthz` at 127.0.0.1:{port} answers with status 404" in capfd.readouterr().out
+
+
+def test_a_gateway_of_which_a_part_does_not_run_is_degraded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is said, and the exit code is that of health: to start all anew would stop the rest, too."""
+    assert healthy(tmp_path, Degraded)[0] == 0
+    assert "degraded: plant: 2 of its actors are set aside\n" in capfd.readouterr().out

@@ -81,6 +81,23 @@ class Operator:
                 await self._came.wait()
         return self.events[-1]
 
+    async def told_of(self, alarm: str) -> Any:
+        """The last event of an alarm, once there is one."""
+        async with asyncio.timeout(30):
+            while not (found := [event for event in self.events if getattr(event, "ConditionName", "") == alarm]):
+                self._came.clear()
+                await self._came.wait()
+        return found[-1]
+
+    async def refresh(self) -> None:
+        """Ask for what is open."""
+        request = ua.CallMethodRequest(
+            ua.NodeId(ua.ObjectIds.ConditionType),
+            ua.NodeId(ua.ObjectIds.ConditionType_ConditionRefresh),
+            [ua.Variant(self.subscription.subscription_id, ua.VariantType.UInt32)],
+        )
+        assert (await self.client.uaclient.call([request]))[0].StatusCode.is_good()
+
     async def call(self, method: int, *arguments: Any) -> str:
         """Call a method on the condition of the last event; the name of the status."""
         request = ua.CallMethodRequest(self.events[-1].NodeId, ua.NodeId(method), [ua.Variant(item) for item in arguments])
@@ -190,12 +207,7 @@ def test_a_client_that_comes_later_refreshes() -> None:
     async def test(plant: Plant) -> None:
         await plant.hot(10, 900)
         async with operator(plant) as anna:
-            request = ua.CallMethodRequest(
-                ua.NodeId(ua.ObjectIds.ConditionType),
-                ua.NodeId(ua.ObjectIds.ConditionType_ConditionRefresh),
-                [ua.Variant(anna.subscription.subscription_id, ua.VariantType.UInt32)],
-            )
-            assert (await anna.client.uaclient.call([request]))[0].StatusCode.is_good()
+            await anna.refresh()
             await anna.told(1)
             assert [event.Message.Text for event in anna.events if hasattr(event, "ConditionName")] == [
                 "Room north is too warm"

@@ -27,11 +27,14 @@ def wait_for(file: Path, text: str) -> None:
 
 
 @pytest.mark.long
-def test_a_service_lives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_service_lives(tmp_path: Path, workers: int) -> None:
     """Ready once its state is there; a wrong program leaves the old one running, a right one replaces it; SIGTERM ends."""
     start(tmp_path / "new")
     program, file, port = tmp_path / "new/plant.tide", tmp_path / "new/plant.toml", free_port()
-    file.write_text(file.read_text().replace("8080", str(port)).replace("clock =", 'state = "state"\nclock ='))
+    file.write_text(
+        file.read_text().replace("8080", str(port)).replace("clock =", f'state = "state"\nworkers = {workers}\nclock =')
+    )
     said, told = tmp_path / "said.txt", tmp_path / "told.txt"
     with systemd(tmp_path) as heard, said.open("wb") as stderr, told.open("wb") as stdout:
         environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"}

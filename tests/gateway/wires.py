@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 from brokers import free_port
 from children import WAIT
@@ -14,13 +15,15 @@ _LOOK_SECONDS = 0.05
 
 
 class Wire:
-    """Carries connections to `target`, a port of this machine, in threads of its own; for the length of a `with` block."""
+    """Carries connections to `target`, a port or a socket's path of this machine, in threads of its own; for the length of a
+    `with` block."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int | Path) -> None:
         self.port, self._target = free_port(), target
         self._flows, self._is_closed = threading.Event(), False
         self._answers = threading.Event()
         self._is_away = False
+        self._last_heard = b""
         self._flows.set()
         self._answers.set()
         self._lock = threading.Lock()
@@ -51,9 +54,11 @@ class Wire:
         self._flows.set()
         self._answers.set()
 
-    def deafen(self) -> None:
-        """What is sent to the target passes, and nothing that it answers."""
-        self._answers.clear()
+    def deafen(self, behind: bytes = b"") -> None:
+        """What is sent to the target passes, and nothing that it answers: from now on, or once this has been sent."""
+        self._last_heard = behind
+        if not behind:
+            self._answers.clear()
 
     def leave(self) -> None:
         """Reset all connections, and each that is made, until `come_back`."""
@@ -62,7 +67,7 @@ class Wire:
 
     def come_back(self) -> None:
         """Reset all connections: what was held up is lost. New ones can be made."""
-        self._is_away = False
+        self._is_away, self._last_heard = False, b""
         self.cut()
         self.flow()
 
@@ -91,20 +96,31 @@ class Wire:
                 near.close()
                 continue
             try:
-                far = socket.create_connection(("127.0.0.1", self._target), WAIT)
+                far = self._reached()
             except OSError:
                 near.close()
                 continue
             self.connections += 1
+            for one in (near, far):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the wire adds no pauses of its own
             with self._lock:
                 self._sockets |= {near, far}
             self._start(self._carry, near, far, self._flows)
             self._start(self._carry, far, near, self._flows, self._answers)
 
+    def _reached(self) -> socket.socket:
+        if isinstance(self._target, int):
+            return socket.create_connection(("127.0.0.1", self._target), WAIT)
+        far = socket.socket(socket.AF_UNIX)
+        far.connect(str(self._target))
+        return far
+
     def _carry(self, source: socket.socket, target: socket.socket, *gates: threading.Event) -> None:
         with suppress(OSError):
             source.settimeout(None)
             while data := source.recv(PIECE):
+                if self._last_heard and self._last_heard in data:
+                    self._answers.clear()
                 for gate in gates:
                     gate.wait()
                 target.sendall(data)

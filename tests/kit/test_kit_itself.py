@@ -15,6 +15,7 @@ from tidelog.runtime.actors.causes import first_cause
 from tidelog.runtime.ports.durability import Heading, Promise
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Rejected
 from tidelog.testing.connectors import POISON, Arrival, SinkBench, SinkKit, SourceBench, SourceKit, driving
+from tidelog.testing.connectors.source_kit import _Run
 
 pytestmark = pytest.mark.anyio
 
@@ -215,12 +216,14 @@ async def fails(kit: SinkKit | SourceKit, name: str, *given: Any, monkeypatch: p
     assert isinstance(told, AssertionError | TimeoutError | RuntimeError), told
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(("name", "fault"), SINK_FAULTS.items())
 async def test_the_kit_finds_the_fault_of_a_sink(name: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the test that is of this property."""
     await fails(SinkKit(), name, Inbox(fault), monkeypatch=monkeypatch)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(("name", "fault"), SOURCE_FAULTS.items())
 async def test_the_kit_finds_the_fault_of_a_source(
     name: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -234,3 +237,27 @@ async def test_the_kit_finds_the_fault_of_a_source(
 def test_each_property_has_a_fault(kit: type, faults: dict[str, str]) -> None:
     """A test that is added to the kit needs a connector that fails it."""
     assert {name.removeprefix("test_") for name in vars(kit) if name.startswith("test_")} == set(faults)
+
+
+class Stubborn(Fetcher):
+    """A source that cannot be interrupted while it reads, as one that asks in a thread."""
+
+    async def receive(self) -> Batch | None:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.02)
+        return Batch([("reading", (1,), 1, 1)])
+
+
+class StubbornOutbox(Outbox):
+    def open(self) -> Fetcher:
+        return Stubborn(self)
+
+
+async def test_a_source_that_notices_late_may_be_cancelled() -> None:
+    """What it still brings is heard by nobody, and is no error."""
+    for turns in range(0, 60, 12):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_Run(StubbornOutbox()).run)
+            for _ in range(turns):
+                await anyio.sleep(0.001)
+            tasks.cancel_scope.cancel()

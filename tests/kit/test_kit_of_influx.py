@@ -50,7 +50,7 @@ class PointsBench(SinkBench):
         encoder = PointEncoder(
             PLAN.schema, outputs=["alarm"], measurement=self._name, tags={"note": "{note}"}, fields={"n": "{n}"}
         )
-        return PointsSink("alarms", endpoint, PLAN.schema, encoder)
+        return PointsSink("alarms", endpoint, encoder)
 
     def arrived(self) -> Sequence[Arrival]:
         rows = self._server.query(f'SELECT n, note FROM "{self._name}"')  # noqa: S608 - the test's own name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import MqttClient
+from tidelog.connectors.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.mqtt.retained.sink import RetainingSink
 from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.mqtt.source import MqttSource
@@ -100,6 +103,41 @@ class TestMqttSink(SinkKit):
     def bench(self, mosquitto: Broker) -> Iterator[SinkBench]:
         with Wire(mosquitto.port) as wire:
             bench = PublishingBench(mosquitto.port, wire)
+            yield bench
+            bench.close()
+
+
+class RetainedBench(PublishingBench):
+    """Somebody who has subscribed to topics at which something is retained while it holds: here, all of it has ended.
+
+    What is told anew, and belongs to no answer that is owed, has no id.
+    """
+
+    def __init__(self, port: int, wire: Wire, folder: Path) -> None:
+        super().__init__(port, wire)
+        self._folder = folder
+
+    def _on_message(self, client: Client, data: Any, message: MQTTMessage) -> None:
+        told = dict(getattr(message.properties, "UserProperty", []))
+        if "id" in told:
+            self._got.append(Arrival(int(message.topic.rpartition("/")[2]), told["id"]))
+
+    def open(self) -> RetainingSink:
+        settings = BrokerSettings(url=f"mqtt://127.0.0.1:{self._wire.port}", retry_longest=0.05)
+        topic = TopicTemplate(f"{self._name}/{{n}}", PLAN.schema, iso=False, outputs=["alarm"])
+        template = Template(PLAN.schema, {"n": "{n}"}, iso=False, outputs=["alarm"])
+        client, shown = MqttClient(settings, self._name, "."), TopicPresenter(topic, template, ["alarm"])
+        return RetainingSink("alarms", client, shown, template.lines, folder=str(self._folder / self._name))
+
+
+@pytest.mark.long
+class TestRetainingSink(SinkKit):
+    """All that the kit asks."""
+
+    @pytest.fixture
+    def bench(self, mosquitto: Broker, tmp_path: Path) -> Iterator[SinkBench]:
+        with Wire(mosquitto.port) as wire:
+            bench = RetainedBench(mosquitto.port, wire, tmp_path)
             yield bench
             bench.close()
 

@@ -2,7 +2,7 @@
 
 Run under LD_PRELOAD of `shim.c`. Each run is a fork of this process. It is killed at its n-th call, for n = 1, 1 + STRIDE …,
 then run again until it comes to its end. Whether its sink then holds what an undisturbed run's holds is written as JSON. A
-mutant is the run with a mistake, which has to show.
+mutant is the run with a mistake, which has to show: it is killed until it does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidelog.cli import main
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.sinks import giving_up
 from tidelog.connectors.transport.descriptors import Descriptor
-from tidelog.runtime.durable import ledger, sink_feeds
+from tidelog.runtime.durable import ledger, sink_feeds, snapshots
 from tidelog.runtime.journal.manifest import SinkStanding
 
 MODES = ("before", "after", "torn", "io", "space")
@@ -183,7 +183,7 @@ def run() -> None:
     Descriptor.read = lambda self, limit=PIECE: read(self, limit)  # type: ignore[method-assign]
     ledger._PAUSE = 0
     ledger._LEAST_WAIT = 0.001
-    ledger.REPLAY_SECONDS = 0.01
+    snapshots.REPLAY_SECONDS = 0.01
     golden, _ = outcome(place / "golden", sink, 0, mode)
     for name in mutants:
         MUTANTS[name]()
@@ -193,6 +193,8 @@ def run() -> None:
         if not was_disturbed:
             break
         found.append(held == golden)
+        if mutants and held != golden:
+            break  # it shows
     json.dump({"golden": len(golden), "same": found}, sys.stdout)
 
 

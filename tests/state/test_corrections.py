@@ -30,7 +30,7 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.stored import plan_digest
 from tidelog.runtime.corrections.taking_back import pieces_of
-from tidelog.runtime.durable import ledger
+from tidelog.runtime.durable import ledger, snapshots
 from tidelog.runtime.durable.ledger import Ledger
 from tidelog.runtime.durable.replaying import head_of
 from tidelog.runtime.journal.events import Retracted, unpack_events
@@ -69,8 +69,8 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Descriptor.read
     monkeypatch.setattr(Descriptor, "read", lambda descriptor: read(descriptor, 30))
     monkeypatch.setattr(ledger, "_PAUSE", 0)
-    monkeypatch.setattr(ledger, "REPLAY_SECONDS", 0.0)
-    monkeypatch.setattr(ledger, "_REPLAYED", 0)
+    monkeypatch.setattr(snapshots, "REPLAY_SECONDS", 0.0)
+    monkeypatch.setattr(snapshots, "_REPLAYED", 0)
 
 
 def steps_of(plan: Plan, lines: str) -> list[tuple[bool, Record]]:
@@ -247,7 +247,7 @@ def test_after_a_correction_whoever_listens_to_a_step_still_does(tmp_path: Path)
 
 def test_the_commit_of_a_correction_has_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though none is due: so a restart is never told again what was taken back."""
-    monkeypatch.setattr(ledger, "REPLAY_SECONDS", 10**9)
+    monkeypatch.setattr(snapshots, "REPLAY_SECONDS", 10**9)
     commits: list[tuple[bool, bool]] = []
     commit = StateDirectory.commit
 

@@ -30,8 +30,9 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Program, TimelineDeclaration
-from tidelog.runtime.durable import ledger
+from tidelog.runtime.durable import ledger, snapshots
 from tidelog.runtime.ports import channels
+from tidelog.runtime.ports.actors import Actors
 from tidelog.runtime.ports.interfaces import EmitMode
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_threads", "often")]
@@ -46,17 +47,20 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a commit for each event, and most of them are not behind a snapshot."""
     monkeypatch.setattr(channels, "CHANNEL_BOUND", 0)
     monkeypatch.setattr(ledger, "MOST_NEW", 1)
-    monkeypatch.setattr(ledger, "REPLAY_SECONDS", 1e9)
+    monkeypatch.setattr(snapshots, "REPLAY_SECONDS", 1e9)
 
 
 class Life:
-    """A run of a program on a machine that is killed now and then, over the same sources and sinks."""
+    """A run of a program on a machine that is killed now and then, over the same sources and sinks; `actors` says how it is
+    spread."""
 
-    def __init__(self, plan: Plan, hands: Sequence[Sequence[Sequence[Record]]], emit: EmitMode) -> None:
+    def __init__(
+        self, plan: Plan, hands: Sequence[Sequence[Sequence[Record]]], emit: EmitMode, actors: Actors | None = None
+    ) -> None:
         self.machine = Machine()
         self.store = Disk(self.machine)
         self.sinks = KeepingSink(self.machine), NumberingSink(self.machine)
-        self._plan, self._hands, self._emit = plan, hands, emit
+        self._plan, self._hands, self._emit, self._actors = plan, hands, emit, actors
 
     def go_on(self, backend: str, left: int | None, now: float | None) -> bool:
         """Run until it is killed, by a clock that reads `now` at the begin, or none; whether it has come to its end."""
@@ -69,8 +73,14 @@ class Life:
         async def main() -> None:
             nonlocal begun
             begun = anyio.current_time()
-            engine = Engine(self._plan, sources, self.sinks, emit=self._emit, state=self.store, commit_every=0, **clock)
-            await engine.run()
+            how: dict[str, Any] = {
+                "emit": self._emit,
+                "state": self.store,
+                "commit_every": 0,
+                "actors": self._actors,
+                **clock,
+            }
+            await Engine(self._plan, sources, self.sinks, **how).run()
 
         begun = 0.0
         try:
@@ -111,7 +121,7 @@ def answers_of(data: st.DataObject, backend: str, life: Life, *, has_clock: bool
     """What the sinks hold after runs that were killed at drawn moments, and a last one that was not."""
     jumps = st.sampled_from([-YEAR, 0, 0, YEAR])
     now = 5.0
-    with patch.object(ledger, "MOST_REPLAYED", data.draw(st.sampled_from([1, 3, 1000]))):  # how often there is a snapshot
+    with patch.object(snapshots, "MOST_REPLAYED", data.draw(st.sampled_from([1, 3, 1000]))):  # how often there is a snapshot
         for left in [*data.draw(KILLS), None]:
             if life.go_on(backend, left, now if has_clock else None):
                 break
@@ -124,13 +134,13 @@ def answers_of(data: st.DataObject, backend: str, life: Life, *, has_clock: bool
 @drawn(40)
 @given(data=st.data())
 def test_killed_at_drawn_moments_a_run_answers_as_a_session_does(backend: str, emit: EmitMode, data: st.DataObject) -> None:
-    """Up to three sources, snapshots now and then, clocks that jump by a year: no answer is lost, and none comes twice."""
+    """Up to three sources, snapshots, islands, clocks that jump by a year: no answer is lost, and none comes twice."""
     timeline = data.draw(st.sampled_from(["rational", "integer"]))
     program = in_seconds(data.draw(programs(timeline, EVERYTHING if emit == "intervals" else NON_RECURSIVE)))
     facts = data.draw(streams(program))
     plan = compiled(program)
     records = records_of(plan, facts)
-    life = Life(plan, data.draw(hands(records, 3)), emit)
+    life = Life(plan, data.draw(hands(records, 3)), emit, data.draw(st.sampled_from([None, "islands"])))
     answers = answers_of(data, backend, life, has_clock=data.draw(st.booleans()))
     expected = session_records(plan, records, emit)
     if emit == "final":

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 import anyio
+import httpx
 import pytest
 
 import tidelog
@@ -149,3 +150,21 @@ async def test_who_writes_is_answered_once_it_is_stored_or_told_to_come_again() 
         await source.__aexit__(None, None, None)
         away = await run.client.post("/api/v2/write", content="room/a celsius=90")
         assert (away.status_code, away.headers["retry-after"], away.json()["code"]) == (503, "1", "unavailable")
+
+
+async def test_what_a_failed_engine_had_not_stored_is_written_again() -> None:
+    """503 in place of 204: the engine that took the points has failed, and another one does not have them."""
+    async with written_to(writes(), is_durable=True) as run:
+        answers: list[httpx.Response] = []
+
+        async def write() -> None:
+            answers.append(await run.client.post("/api/v2/write", content="room/a celsius=90"))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write)
+            await until(lambda: len(run.watch._tickets) == 1)
+            run.watch.failed()
+    assert [(answer.status_code, answer.headers["retry-after"], answer.json()["code"]) for answer in answers] == [
+        (503, "1", "unavailable")
+    ]
+    assert answers[0].json()["message"].startswith("the program has ended before the points were stored")

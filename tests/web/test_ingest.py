@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import anyio
+import httpx
 import pytest
 
 from tidelog.connectors.http import HttpSettings
-from tidelog.connectors.http.watching.ingest import Ingest, Posted
+from tidelog.connectors.http.watching.ingest import Ingest, Posted, Ticket
 from tidelog.connectors.memory import PushSource
 from web.serving import fact, serving, until
 
@@ -153,6 +154,39 @@ async def test_what_is_posted_while_a_commit_is_written_waits_for_the_next() -> 
         run.watch.committing(0)
         run.watch.committed(0.01)
         await until(lambda: answers == ["commit"])
+
+
+async def test_what_an_engine_had_not_stored_when_it_failed_has_no_receipt() -> None:
+    """Also where another engine goes on in its place, and stores something: that is not what was posted before."""
+    async with serving(is_durable=True) as run, anyio.create_task_group() as tasks:
+        answers: list[httpx.Response] = []
+
+        async def post() -> None:
+            answers.append(await run.post(fact("a", 90, 1), wait="commit"))
+
+        tasks.start_soon(post)
+        await until(lambda: len(run.watch._tickets) == 1)
+        tasks.start_soon(post)
+        await until(lambda: len(run.watch._tickets) == 2)
+        run.watch.committing(0)  # which fails
+        run.watch.failed()
+        run.watch.committing(0)
+        run.watch.committed(0.01)
+        await until(lambda: len(answers) == 2)
+        assert [answer.status_code for answer in answers] == [503, 503]
+        assert "send it again" in answers[0].json()["error"]
+
+
+async def test_what_was_lost_is_not_taken_later() -> None:
+    """A request that was told so comes again: what waited of it is left out."""
+    ingest = Ingest()
+    lost, other = (Posted([], ticket=Ticket(), count=1) for _ in range(2))
+    async with ingest:
+        assert await ingest.offer(lost, 0.0)
+        assert await ingest.offer(other, 0.0)
+        assert lost.ticket is not None
+        lost.ticket.lose()
+        assert await ingest.next() is other
 
 
 async def test_nothing_is_taken_where_no_engine_runs() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from tidelog.connectors.http.watching.lanes import MAX_BARS, MAX_LANES, Lanes
 from tidelog.connectors.http.watching.possible import Possible
 from tidelog.connectors.http.watching.sources import MAX_FACTS, Heard
 from tidelog.connectors.memory import MemorySink, PushSource
+from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.ports.durability import Backlog
 from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected, TakeLetters
 from tidelog.version import VERSION
 from web.serving import PROGRAM, Serving, fact, serving, until
@@ -58,6 +61,31 @@ async def test_metrics_count_what_a_run_does() -> None:
         assert found["tidelog_http_requests_total", "POST", "/ingest", "400"] == 1
         assert found["process_resident_memory_bytes",] > 0
         assert found["tidelog_build_info", platform.python_version(), VERSION] == 1
+
+
+class Stuck(MemorySink):
+    """A sink that takes nothing until it is let go on."""
+
+    is_stuck = True
+
+    async def send(self, answers: Sequence[AnyAnswer]) -> None:
+        await until(lambda: not self.is_stuck)
+        await super().send(answers)
+
+
+async def test_the_slowest_sink_is_named(tmp_path: Path) -> None:
+    """Its name, and how much waits for it; how much waits in all, how much may, and whether sources wait for that."""
+    with StateDirectory(str(tmp_path)) as store:
+        stuck = Stuck(name="slow")
+        async with serving(sinks=[stuck], state=store, backlog=Backlog(1)) as run:
+            await run.post(fact("a", 90, 100) + fact("b", 91, 101))
+            await until(lambda: run.engine.owing() is not None and run.engine.owing().size > 0)
+            found = await samples(run)
+            assert found["tidelog_slowest_sink_waiting", "slow"] == 2
+            assert found["tidelog_owed_bytes",] > found["tidelog_owed_limit_bytes",] == 1
+            assert found["tidelog_sources_wait_for_sinks",] == 1
+            assert found["tidelog_sink_dropped_answers_total", "slow"] == 0
+            stuck.is_stuck = False
 
 
 class Away(MemorySink):

@@ -88,6 +88,67 @@ def test_the_head_is_not_green_while_an_end_is_away(browser: Browser, running: P
     expect(page.locator("#status.good")).to_have_text("running")
 
 
+def test_the_head_says_how_a_gateway_stands_beside_the_other_one(browser: Browser, running: Plant) -> None:
+    """Who leads, with what is away and what was set aside; and who follows, which is ready for nothing else."""
+    page = open_page(browser, running.url)
+    shown = {"role": "leads", "epoch": 3, "since": NOW, "lag": 2, "lag_seconds": 1.5, "is_alone": False}
+    more: dict[str, object] = {"away": ["alarms"], "aside": ["warm"]}
+
+    def answer(route: Route) -> None:
+        found = route.fetch()
+        route.fulfill(response=found, json={**found.json(), **more, "standby": shown})
+
+    page.route("**/api/state*", answer)
+    told = "leads since 12:00:00 (epoch 3) · degraded: warm set aside · away: alarms"
+    expect(page.locator("#status.bad")).to_have_text(told)
+    more |= {"away": [], "aside": []}
+    expect(page.locator("#status.good")).to_have_text("leads since 12:00:00 (epoch 3)")
+    shown["is_alone"] = True
+    expect(page.locator("#status.bad")).to_have_text("leads alone since 12:00:00 (epoch 3)")
+    shown["role"], more["ready"] = "follows", False
+    expect(page.locator("#status.bad")).to_have_text("stands by, lacks 2 commits for 1.5 s (epoch 3)")
+    shown["is_alone"] = False
+    expect(page.locator("#status.good")).to_have_text("stands by since 12:00:00 (epoch 3)")
+
+
+ACTOR = {
+    "name": "warm",
+    "island": 0,
+    "shard": 0,
+    "process": 4711,
+    "facts": 1234,
+    "inbox": 3,
+    "rows": 56,
+    "seconds": 1.5,
+    "restarts": 2,
+    "poisons": 0,
+    "frontier": NOW,
+    "lag": 0.0,
+    "waits_for": "facts",
+    "aside": "",
+}
+
+
+def test_actors_are_shown_where_a_run_is_spread(browser: Browser, running: Plant) -> None:
+    """In a table, with what each waits for; the head says which was set aside, and the table why."""
+    page = open_page(browser, running.url)
+    assert not page.locator("#actors").is_visible()
+    shards = [ACTOR, {**ACTOR, "shard": 1}]
+    late = {**ACTOR, "name": "late", "island": 1, "waits_for": "warm"}
+    found: dict[str, Any] = {"actors": [*shards, late], "aside": []}
+    page.route("**/api/state*", lambda route: route.fulfill(response=(was := route.fetch()), json={**was.json(), **found}))
+    rows = page.locator("#actors tbody tr")
+    expect(rows).to_have_count(3)
+    assert rows.locator("th").all_inner_texts() == ["warm 1/2", "warm 2/2", "late"]
+    expect(rows.last.locator("td").last).to_have_text("warm")
+    assert page.locator("#actors thead th").count() == rows.first.locator("th, td").count()
+    assert rows.first.locator("td").all_inner_texts()[:4] == ["4711", "1,234", "3", "56"]
+    found |= {"actors": [*shards, {**late, "aside": "it failed 6 times"}], "aside": ["late"]}
+    expect(rows.last.locator("td").last).to_have_text("set aside: it failed 6 times")
+    expect(page.locator("#status.bad")).to_have_text("degraded: late set aside")
+    assert page.complaints == []  # type: ignore[attr-defined]
+
+
 def test_every_alarm_says_why(browser: Browser, running: Plant) -> None:
     """The rule, as it is written, and the readings that it rests on."""
     page = open_page(browser, running.url)

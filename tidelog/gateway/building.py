@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tidelog.compiling import compile_path
-from tidelog.connectors.http.settings import HttpSettings, UserSettings
+from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.outbox.spec import OutboxSpec, is_outbox
 from tidelog.connectors.sinks.choosing import Choice
@@ -20,14 +20,17 @@ from tidelog.gateway.file.settings import GatewaySettings, HttpFileSettings, Log
 from tidelog.gateway.kinds.kind import Place, SinkOpening, SourceOpening
 from tidelog.gateway.kinds.messages import mapper, topics
 from tidelog.gateway.kinds.own.spec import SpecSinkSettings
-from tidelog.gateway.kinds.settings import EndSettings, TakesMessages
+from tidelog.gateway.kinds.settings import EndSettings, Limited, TakesMessages
 from tidelog.gateway.kinds.table import sink_kind_of, source_kind_of
 from tidelog.gateway.outboxes import read_outbox
 from tidelog.gateway.telling import choice_of, heard_by, sinks_of, storms_of, told_to
+from tidelog.gateway.users import users_of
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.actors.clock import read_max_ahead
+from tidelog.runtime.ports.actors import read_actors
+from tidelog.runtime.ports.durability import SinkLimits
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 
 
@@ -41,6 +44,8 @@ class Unit:
     sinks: dict[str, Sink] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
     """What each sink is told."""
+    limits: dict[str, SinkLimits] = field(default_factory=dict)
+    """What sinks are spared, by their names in the file."""
     outboxes: dict[str, OutboxSpec] = field(default_factory=dict)
     """Sinks that one process has open at a time, so that they are opened when the program starts."""
     origin: tuple[object, ...] = ()
@@ -72,8 +77,10 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
             if isinstance(sink, SpecSinkSettings) and is_outbox(sink.spec):
                 unit.outboxes[sink.name] = read_outbox(sink, plan, settings, folder)
             else:
-                unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+                unit.sinks[sink.name] = _sink(sink, plan, settings, folder, program.name)
             unit.choices[sink.name] = choice_of(sink, plan)
+            if isinstance(sink, Limited):
+                unit.limits[sink.name] = _limits(sink, settings)
     return unit
 
 
@@ -95,6 +102,7 @@ def compile_program(program: ProgramSettings, settings: GatewaySettings, folder:
                 raise SpecError(f"`{name}`: {error}") from None
     if plan.alarms and program.emit != "changes":
         raise SpecError(f"`emit`: a program with alarms tells begins and ends: `changes`, not `{program.emit}`")
+    read_actors(program.actors, program.workers)
     if program.clock is not None and plan.timeline.unit is None:
         raise SpecError("`clock` needs a program with a unit, such as `timeline integer, unit 1 s`")
     return plan
@@ -125,12 +133,19 @@ def _source(source: EndSettings, plan: Plan, settings: GatewaySettings, folder: 
         return kind.open(source, SourceOpening(Place(settings.name, folder), plan, settings))
 
 
-def _sink(sink: EndSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Sink:
+def _sink(sink: EndSettings, plan: Plan, settings: GatewaySettings, folder: Path, program: str) -> Sink:
     kind = sink_kind_of(sink)
     iso = settings.iso and plan.timeline.unit is not None
     place, told, choice = Place(settings.name, folder), told_to(sink, plan), choice_of(sink, plan)
     with _extra(kind.needs):
-        return kind.open(sink, SinkOpening(place, plan, settings, told, choice, iso))
+        return kind.open(sink, SinkOpening(place, plan, settings, told, choice, iso, program))
+
+
+def _limits(sink: Limited, settings: GatewaySettings) -> SinkLimits:
+    """What a sink is spared; SpecError where nothing is kept that could wait."""
+    if sink.limits.waiting is not None and not settings.state:
+        raise SpecError("`limits.waiting` is for a gateway with `state`: without one, sources wait for each sink")
+    return SinkLimits(sink.limits.waiting, sink.limits.rate)
 
 
 @contextmanager
@@ -152,20 +167,10 @@ def http_settings(http: HttpFileSettings, folder: Path) -> HttpSettings:
         return HttpSettings(
             parse_host_port(http.listen),
             token=None if http.token is None else check_token(http.token.reveal(folder)),
-            users=_users(http, folder),
+            users=users_of(http, folder),
             tls=load_certificate(str(folder / http.certificate), str(folder / http.key)) if http.certificate else None,
             hosts=http.hosts,
             max_body=http.max_body,
             max_clients=http.max_clients,
             max_listeners=http.max_listeners,
         )
-
-
-def _users(http: HttpFileSettings, folder: Path) -> tuple[UserSettings, ...]:
-    users = tuple(UserSettings(user.name, user.role, check_token(user.token.reveal(folder))) for user in http.user)
-    tokens = [user.token for user in users] + ([] if http.token is None else [http.token.reveal(folder)])
-    if len({user.name for user in users}) < len(users) or not all(user.name.strip() for user in users):
-        raise SpecError("each `user` needs a name of his own")
-    if len({*tokens}) < len(tokens):
-        raise SpecError("two users have the same token: nobody could tell them apart")
-    return users

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.sinks.choosing import Choice
@@ -11,11 +12,21 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Observer, Rejected
 
 
-class Observers:
-    """Several observers as one."""
+@runtime_checkable
+class OfARun(Protocol):
+    """A sink that has to know which run's answers it is given."""
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
+    def going_on(self, run: str) -> None:
+        """A run begins, or goes on. Called before the sink is entered."""
+        ...
+
+
+class Observers:
+    """Several observers as one; they also tell `sinks` that want to know which run it is."""
+
+    def __init__(self, observers: Sequence[Observer], sinks: Iterable[object] = ()) -> None:
         self._observers = list(observers)
+        self._sinks = [sink for sink in sinks if isinstance(sink, OfARun)]
 
     def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
         for observer in self._observers:
@@ -28,6 +39,8 @@ class Observers:
     def going_on(self, run: str, events: int) -> None:
         for observer in self._observers:
             observer.going_on(run, events)
+        for sink in self._sinks:
+            sink.going_on(run)
 
     def committing(self, events: int) -> None:
         for observer in self._observers:

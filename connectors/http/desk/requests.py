@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final
 
-import anyio
 import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from tidelog.connectors.http.desk.acting import act
 from tidelog.connectors.http.desk.figures import FiguresOf
 from tidelog.connectors.http.requests.access import Access
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
-from tidelog.connectors.http.watching.ingest import Posted, Ticket
 from tidelog.connectors.http.watching.state import moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.plans.alarms.figures import DAY, Window, length_of_second
-from tidelog.plans.data.actions import Action, action_record
-from tidelog.plans.data.facts import Record
-from tidelog.plans.data.timeline import NEG
+from tidelog.plans.data.actions import Action
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.tree.alarms import ACTIONS, ActionName
@@ -30,11 +27,6 @@ AT_ONCE: Final = 1_000
 """How many alarms, or entries, one answer has unless told otherwise (`?size=`)."""
 MOST_AT_ONCE: Final = 10_000
 _BODY: Final = 16 << 10
-_SECONDS: Final = 60.0
-"""How long an action waits to be taken, and stored."""
-_REFUSED: Final = 409
-_TRIES: Final = 5
-"""How often an action is handed over that comes too late, as the stream went on meanwhile."""
 _RETRY: Final = {"retry-after": "1"}
 
 
@@ -148,38 +140,13 @@ class DeskRequests:
         found = desk.find(request.path_params["id"], moment_of(watch))
         if found is None:
             return JSONResponse({"error": "no such alarm is open"}, 404)
-        alarm, args = found
         client = "" if request.client is None else request.client.host
-        action = Action(name, alarm, args, told.who, told.comment, f"http {client}".rstrip(), told.lasting)
-        for left in reversed(range(_TRIES)):
-            try:
-                at = desk.next_time((alarm, args), name, moment_of(watch))
-                record = action_record(desk.plan.schema, TimeReader(desk.plan.timeline), action, at)
-            except DataError as error:
-                return JSONResponse({"error": error.reason}, 400)
-            refusal = await self._hand_over(watch, record)
-            if refusal is not None and (refusal.status_code != _REFUSED or not left):
-                return refusal
-            if refusal is None:
-                break
+        via = f"http {client}".rstrip()
+        refusal = await act(watch, found, Action(name, *found, told.who, told.comment, via, told.lasting))
+        if refusal is not None:
+            return JSONResponse({"error": refusal.reason}, refusal.status, _RETRY if refusal.again else None)
         now = desk.get(request.path_params["id"], moment_of(watch))
         return _json({"done": name, "alarm": None if now is None else desk.object(now)})
-
-    async def _hand_over(self, watch: Watch, record: Record) -> Response | None:
-        """Let the engine take an action; returns why that is not done. What it refuses may have come too late: the stream
-        went on meanwhile."""
-        actions, ticket = watch.desk.actions, Ticket()
-        if not actions.offer(Posted([record], watermark=NEG, ticket=ticket, count=1)):
-            if not actions.is_open:
-                return JSONResponse({"error": "the program does not run"}, 503, _RETRY)
-            return JSONResponse({"error": "too many actions wait; nothing was done; try again"}, 429, _RETRY)
-        with anyio.move_on_after(_SECONDS) as waited:
-            await ticket.taken.wait()
-            if watch.is_durable and not ticket.refused:
-                await ticket.stored.wait()
-        if waited.cancelled_caught:
-            return JSONResponse({"error": "the engine is busy; look whether it was done"}, 503)
-        return JSONResponse({"error": ticket.refused[0].reason}, _REFUSED) if ticket.refused else None
 
 
 def _window(asked: Mapping[str, str], watch: Watch) -> Window:

@@ -295,6 +295,7 @@ export class Desk {
   banner() {
     const parts = [];
     if (this.isLost) parts.push(element("span", { class: "bad" }, t("bannerLost", { time: this.seenAt === null ? "–" : when({ ...this.state, unit: 1, now: Date.now() / 1000 }, this.seenAt) })));
+    if (this.state.aside.length) parts.push(element("span", { class: "bad" }, t("asideActors", { names: [...new Set(this.state.aside)].join(", ") })));
     if (this.state.away.length) parts.push(element("span", { class: "bad" }, t("bannerAway", { names: this.state.away.join(", ") })));
     for (const [name, text] of [["shelved", "bannerShelved"], ["suppressed", "bannerSuppressed"], ["out_of_service", "bannerOut"]]) {
       const count = this.items.filter((item) => item.state === name).length;

@@ -8,7 +8,7 @@ import { locale, switchLanguage, t } from "./texts.js";
 import { Timeline } from "./timeline.js";
 
 const INTERVAL = 1000;
-const SECTIONS = ["now", "possible", "history", "sources", "letters", "rules", "write"];
+const SECTIONS = ["now", "possible", "history", "sources", "actors", "letters", "rules", "write"];
 const LATEST = 8; // so many last facts of a source are shown
 const $ = (selector) => document.querySelector(selector);
 
@@ -22,6 +22,16 @@ let before = null;
 let state = null;
 
 // --- asking
+
+// How this gateway stands beside the other one, of two.
+function standbyOf(state) {
+  const pair = state.standby;
+  if (!pair) return null;
+  const follows = pair.role === "follows";
+  const name = (follows ? "follows" : "leads") + (pair.is_alone ? (follows ? "Behind" : "Alone") : "");
+  const since = new Date(pair.since * 1000).toLocaleTimeString(locale, { hour12: false });
+  return { follows, isBad: pair.is_alone, text: t(name, { epoch: pair.epoch, since, lag: pair.lag, seconds: pair.lag_seconds.toFixed(1) }) };
+}
 
 async function poll() {
   if (!document.hidden || desk.isWanted) await refresh();
@@ -85,6 +95,8 @@ function run() {
   if (state.possible.length) $("#possible").dataset.possible = "";
   list("#possible", state.possible.map(possible), (item) => item.key, possibleRow);
   list("#sources", state.sources.map(source), (item) => item.name, sourceRow);
+  $("#actors").hidden = state.actors.length === 0;
+  list("#actors", state.actors.map(actor), (item) => `${item.island} ${item.shard}`, actorRow);
   list("#letters", kept.letters.map((item, i) => ({ ...item, key: `${item.at} ${item.place} ${i}` })), (item) => item.key, letterRow);
   list("#violations", state.violations, (item) => `${item.at} ${item.rule}`, violationRow);
   $("#violations").hidden = state.violated === 0;
@@ -107,8 +119,13 @@ function head() {
   $("#name").textContent = state.program;
   if (state.alarms === null) document.title = state.holding?.count ? `(${state.holding.count}) ${state.program}` : state.program;
   const status = $("#status");
-  status.className = !state.ready ? "" : state.away.length ? "bad" : "good";
-  status.textContent = !state.ready ? t("notReady") : state.away.length ? t("awayEnds", { names: state.away.join(", ") }) : t("running");
+  const pair = standbyOf(state);
+  const doubts = [["asideActors", [...new Set(state.aside)]], ["awayEnds", state.away]].filter(([, names]) => names.length);
+  const told = doubts.map(([text, names]) => t(text, { names: names.join(", ") }));
+  if (pair?.follows) told.splice(0, told.length, pair.text);
+  else if (pair) told.unshift(pair.text);
+  status.className = pair?.isBad || (doubts.length && !pair?.follows) ? "bad" : state.ready || pair?.follows ? "good" : "";
+  status.textContent = !state.ready && !pair?.follows ? t("notReady") : told.join(" · ") || t("running");
   $("#sign-in").hidden = !state.locked;
   $("#sign-in").textContent = t(state.alarms === null ? "signInToWrite" : "signInToAct");
   const figures = [["time", state.present === null ? "–" : when(state, state.present)]];
@@ -230,6 +247,25 @@ function sourceRow(item, was) {
     item.silence === null ? "" : element("span", { class: "aside" }, t("ago", { time: item.silence })));
   const rows = item.last.map((each) => element("tr", {}, element("td", {}, each.text), element("td", {}, when(state, each.at)), element("td", {}, each.silence)));
   return element("details", { class: "folded source", open: was?.open ?? false }, summary, element("table", {}, element("tbody", {}, ...rows)));
+}
+
+/** What of an actor is shown, so that a row is drawn anew only where it differs. */
+function actor(item) {
+  const then = before?.actors?.find((each) => each.island === item.island && each.shard === item.shard && each.process === item.process);
+  const seconds = then ? state.now - before.now : 0;
+  const share = seconds > 0 ? Math.min(1, Math.max(0, (item.seconds - then.seconds) / seconds)) : null;
+  const speed = then ? speedOf(item.facts - then.facts) : null;
+  const shards = state.actors.filter((each) => each.island === item.island).length;
+  const waits = item.aside ? t("setAside", { why: item.aside }) : { "": "", facts: t("facts") }[item.waits_for] ?? item.waits_for;
+  return {
+    island: item.island, shard: item.shard, name: shards > 1 ? `${item.name} ${item.shard + 1}/${shards}` : item.name, bad: item.aside !== "",
+    cells: [`${item.process}`, `${number(item.facts)}${speed > 0 ? ` · ${rate(speed)}` : ""}`, number(item.inbox), number(item.rows),
+      share === null ? "" : `${Math.round(100 * share)} %`, number(item.restarts), item.frontier === null ? "–" : when(state, item.frontier), waits],
+  };
+}
+
+function actorRow(item) {
+  return element("tr", { class: item.bad ? "bad" : null }, element("th", { scope: "row" }, item.name), ...item.cells.map((text) => element("td", {}, text)));
 }
 
 function letterRow(item) {

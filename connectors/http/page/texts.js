@@ -2,7 +2,10 @@
 
 const ENGLISH = {
   // the head
-  connecting: "connecting", running: "running", notReady: "not ready", awayEnds: "away: {names}",
+  connecting: "connecting", running: "running", notReady: "not ready", awayEnds: "away: {names}", asideActors: "degraded: {names} set aside",
+  leads: "leads since {since} (epoch {epoch})", leadsAlone: "leads alone since {since} (epoch {epoch})",
+  follows: "stands by since {since} (epoch {epoch})",
+  followsBehind: "stands by, lacks {lag} commits for {seconds} s (epoch {epoch})",
   noConnection: "no connection", noConnectionSince: "no connection since {time}",
   signIn: "Sign in", signInToWrite: "Sign in to write", signInToAct: "Sign in to act", token: "Token", program: "Program",
   signInTitle: "tidelog: sign in",
@@ -15,6 +18,8 @@ const ENGLISH = {
   all: "all", allKey: "All: 0", now: "now", nowKey: "Follow the present: N",
   timelineLabel: "Timeline. Arrow keys move, plus and minus zoom, 0 shows all, N follows the present.",
   noAnswer: "No answer so far.", sources: "Sources", noSource: "No source has come.", letters: "Dead letters",
+  actors: "Actors", actor: "actor", process: "process", heldRows: "rows", atWork: "at work", restarts: "restarts", knowsUpTo: "complete up to",
+  waitsFor: "waits for", setAside: "set aside: {why}",
   noLetters: "Every record could be used.", violations: "Violated constraints", rules: "Rules", fit: "fit",
   rulesLabel: "Steps of the rules, from the sources to the answers", handIn: "Hand in a fact",
   factLabel: "JSON, one fact a line", send: "Send", asPicture: "As a picture", close: "Close",
@@ -68,7 +73,10 @@ const ENGLISH = {
 };
 
 const GERMAN = {
-  connecting: "verbindet", running: "läuft", notReady: "nicht bereit", awayEnds: "weg: {names}",
+  connecting: "verbindet", running: "läuft", notReady: "nicht bereit", awayEnds: "weg: {names}", asideActors: "eingeschränkt: {names} beiseitegelegt",
+  leads: "führt seit {since} (Epoche {epoch})", leadsAlone: "führt allein seit {since} (Epoche {epoch})",
+  follows: "steht bereit seit {since} (Epoche {epoch})",
+  followsBehind: "steht bereit, ihm fehlen {lag} Commits seit {seconds} s (Epoche {epoch})",
   noConnection: "keine Verbindung", noConnectionSince: "keine Verbindung seit {time}",
   signIn: "Anmelden", signInToWrite: "Zum Schreiben anmelden", signInToAct: "Zum Handeln anmelden", token: "Token", program: "Programm",
   signInTitle: "tidelog: Anmeldung",
@@ -80,6 +88,8 @@ const GERMAN = {
   all: "alles", allKey: "Alles: 0", now: "jetzt", nowKey: "Der Gegenwart folgen: N",
   timelineLabel: "Zeitstrahl. Pfeiltasten bewegen, Plus und Minus vergrößern, 0 zeigt alles, N folgt der Gegenwart.",
   noAnswer: "Noch keine Antwort.", sources: "Quellen", noSource: "Noch keine Quelle.", letters: "Unbrauchbares",
+  actors: "Akteure", actor: "Akteur", process: "Prozess", heldRows: "Zeilen", atWork: "beschäftigt", restarts: "Neustarts", knowsUpTo: "vollständig bis",
+  waitsFor: "wartet auf", setAside: "beiseitegelegt: {why}",
   noLetters: "Alles war brauchbar.", violations: "Verletzte Bedingungen", rules: "Regeln", fit: "einpassen",
   rulesLabel: "Schritte der Regeln, von den Quellen zu den Antworten", handIn: "Einen Fakt eingeben",
   factLabel: "JSON, ein Fakt je Zeile", send: "Senden", asPicture: "Als Bild", close: "Schließen",

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from tidelog.connectors.http.requests.bodies import BodyDecoder, kind_of
+from tidelog.connectors.http.requests.fences import Fences
 from tidelog.connectors.http.requests.reading import read_body
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watching.devices import Devices
@@ -42,18 +43,19 @@ class Posting:
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
+        self._fences = Fences()
         self._decoders: dict[str, tuple[object, BodyDecoder]] = {}
         self.count = 0
 
     async def answer(self, request: Request, watch: Watch) -> Response:
-        """202 with counts; 400 with what could not be read, beside which all else counts; 408, 413, 415, 429, 503."""
+        """202 with counts; 400 with what could not be read, beside which all else counts; 408, 412, 413, 415, 429, 503."""
         return await self._answer(request, watch, "no", self._take)
 
     async def answer_device(self, request: Request, watch: Watch, devices: Devices, topic: str) -> Response:
         """The same to a device; it is answered when its facts are stored, or taken where nothing is stored."""
 
         async def take(request: Request, body: bytes, watch: Watch, wait: str) -> Response:
-            return await self._offer(devices, devices.read(topic, body), wait)
+            return await self._offer(watch, devices, devices.read(topic, body), wait)
 
         return await self._answer(request, watch, "commit" if watch.is_durable else "taken", take)
 
@@ -62,6 +64,8 @@ class Posting:
         refusal = _wrong_wait(wait, watch)
         if refusal is not None:
             return refusal
+        if (reason := self._fences.why_refused(request.headers)) is not None:
+            return JSONResponse({"error": reason}, 412)
         with self.place() as has_place:
             if not has_place:
                 return JSONResponse({"error": "too many requests at once; try again"}, 429, _RETRY)
@@ -107,9 +111,9 @@ class Posting:
             batch = await self._decoder(watch).read(body, kind, request.query_params.get("predicate"))
         except DataError as error:
             return JSONResponse({"accepted": 0, "rejected": 0, "error": error.reason}, 400)
-        return await self._offer(watch.ingest, batch, wait)
+        return await self._offer(watch, watch.ingest, batch, wait)
 
-    async def _offer(self, ingest: Ingest, batch: Posted, wait: str) -> Response:
+    async def _offer(self, watch: Watch, ingest: Ingest, batch: Posted, wait: str) -> Response:
         """Hand facts to the engine, and say what became of them."""
         if not (batch.records or batch.rejected):
             return _told(batch, "no")
@@ -117,7 +121,10 @@ class Posting:
             if not ingest.is_open:
                 return JSONResponse({"error": "the program does not run, or takes nothing that is posted"}, 503, _RETRY)
             return JSONResponse({"error": "the engine is busy; nothing was taken; try again"}, 429, _RETRY)
-        return _told(batch, "no" if batch.ticket is None else await wait_for(batch.ticket, wait))
+        reached = "no" if batch.ticket is None else await wait_for(watch, batch.ticket, wait)
+        if batch.ticket is not None and batch.ticket.is_lost:
+            return JSONResponse({"error": "the program has ended before this was stored; send it again"}, 503, _RETRY)
+        return _told(batch, reached)
 
     def _decoder(self, watch: Watch) -> BodyDecoder:
         """One for each program: what it has cached serves the next request."""
@@ -137,11 +144,11 @@ def _wrong_wait(wait: str, watch: Watch) -> Response | None:
     return None
 
 
-async def wait_for(ticket: Ticket, wait: str) -> str:
+async def wait_for(watch: Watch, ticket: Ticket, wait: str) -> str:
     """How far the facts have come when the request is answered."""
     reached = "no"
     if wait != "no":
-        with anyio.move_on_after(_COMMIT_SECONDS):
+        with watch.awaited(ticket), anyio.move_on_after(_COMMIT_SECONDS):
             await ticket.taken.wait()
             reached = "taken"
             if wait == "commit":

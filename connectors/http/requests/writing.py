@@ -87,7 +87,10 @@ class Writing:
                 return _error(version, 503, "the program does not run")
             return _error(version, 429, "the engine is busy; nothing was taken; try again")
         wanted = "commit" if watch.is_durable else "taken"
-        if batch.ticket is None or await wait_for(batch.ticket, wanted) != wanted:
+        reached = "no" if batch.ticket is None else await wait_for(watch, batch.ticket, wanted)
+        if batch.ticket is not None and batch.ticket.is_lost:
+            return _error(version, 503, "the program has ended before the points were stored; send them again")
+        if batch.ticket is None or reached != wanted:
             return _error(version, 503, "it took too long; the points may have been taken; send them again")
         refused = batch.ticket.refused
         return _partial(version, refused, whole=bool(batch.count)) if refused else Response(status_code=204)

@@ -14,13 +14,23 @@ MAX_WAITING = 16
 """How many requests wait for the engine; the next one is told to come again."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class Ticket:
-    """What becomes of a request's facts: whether they are taken, and stored, and what was refused of them."""
+    """What becomes of a request's facts: whether they are taken, and stored, and what was refused of them.
+
+    `is_lost` says that neither is true: the engine that had them has failed before they were stored.
+    """
 
     taken: anyio.Event = field(default_factory=anyio.Event)
     stored: anyio.Event = field(default_factory=anyio.Event)
     refused: list[Rejected] = field(default_factory=list)
+    is_lost: bool = False
+
+    def lose(self) -> None:
+        """Let whoever waits know that it is lost."""
+        self.is_lost = True
+        self.taken.set()
+        self.stored.set()
 
 
 @dataclass(slots=True)
@@ -83,13 +93,16 @@ class Ingest:
         return True
 
     async def next(self) -> Posted | None:
-        """The next request's facts; None once the engine has left."""
-        await self._wait_for_one()
-        if not self._waiting:
-            return None
-        batch = self._waiting.popleft()
-        self._has_room.set()
-        return batch
+        """The next request's facts, but for those that whoever posted them was told to be lost; None once the engine has
+        left."""
+        while True:
+            await self._wait_for_one()
+            if not self._waiting:
+                return None
+            batch = self._waiting.popleft()
+            self._has_room.set()
+            if batch.ticket is None or not batch.ticket.is_lost:
+                return batch
 
     async def _wait_for_one(self) -> None:
         await anyio.lowlevel.checkpoint()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from tidelog.plans.data.facts import Row, format_atom, format_constant
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.visible import visible
 from tidelog.plans.plan.questions import HypotheticalAnswer
+from tidelog.runtime.ports.actors import ActorStatistics
 
 MOST_LINES = 40
 """How many premises of one answer are shown; the page says how many more there are."""
@@ -38,6 +39,8 @@ class View:
         self._hypothetical = HypotheticalEncoder(watch.plan.schema, self._times)
         self._now, self._moment = watch.now(), watch.clock()
         self._counts = watch.engine.statistics() if watch.engine is not None else None
+        self.actors: Sequence[ActorStatistics] = watch.engine.actors() if watch.engine is not None else []
+        """Those over which the run is spread."""
         self._watermark = _least_watermark({} if self._counts is None else self._counts.sources)
         frontier = self._counts.intake.frontier if self._counts is not None else NEG
         self.present = _present(watch, self._watermark, frontier)
@@ -58,6 +61,7 @@ class View:
             "facts": {"accepted": counts.intake.accepted, "late": counts.intake.late} if counts is not None else None,
             "queues": dict(watch.engine.waiting()) if watch.engine is not None else {},
             "away": self._away(),
+            "aside": [name for name, _ in watch.set_aside()],
             "explains": watch.engine is not None and watch.engine.remembers,
             "alarms": desk.tag(moment_of(watch)) if desk.has_alarms else None,
         }
@@ -74,6 +78,7 @@ class View:
                 name: {"received": step.received, "sent": step.sent, "rows": step.entries, "lag": self._lag(name)}
                 for name, step in (counts.steps.items() if counts is not None else ())
             },
+            "actors": [self._actor(actor) for actor in self.actors],
             "told": dict(watch.told_counts),
             "sources": self._sources(),
             "possible": [self._possible(item, present) for item in watch.possible.at(present)],
@@ -162,6 +167,25 @@ class View:
         connected = self._watch.engine.connected() if self._watch.engine is not None else []
         return [source_name(name) for name, is_connected in connected if not is_connected]
 
+    def _actor(self, actor: ActorStatistics) -> dict[str, Any]:
+        is_known = NEG < actor.frontier < POS
+        return {
+            "name": actor.name,
+            "island": actor.island,
+            "shard": actor.shard,
+            "process": actor.process,
+            "facts": actor.facts,
+            "inbox": actor.waits,
+            "rows": actor.rows,
+            "seconds": actor.seconds,
+            "restarts": actor.restarts,
+            "poisons": actor.poisons,
+            "frontier": self._number(actor.frontier),
+            "lag": self.lag(actor.frontier) if is_known else None,
+            "waits_for": actor.waits_for,
+            "aside": visible(actor.aside),
+        }
+
     def _source(self, name: str, heard: Heard, state: str, mark: int) -> dict[str, Any]:
         moment = self._moment
         is_known = NEG < mark < POS
@@ -181,6 +205,11 @@ class View:
                 for record, came in reversed(heard.last.values())
             ],
         }
+
+    @property
+    def has_unit(self) -> bool:
+        """Whether times are times of the calendar, so that there is a now."""
+        return self._unit is not None
 
     def lag(self, mark: int) -> float:
         """How far a watermark lies behind now, in seconds; without a unit, behind the latest fact."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tidelog.connectors.formats.json.encoder import JsonEncoder
@@ -19,6 +20,7 @@ from tidelog.connectors.http.watching.possible import Possible
 from tidelog.connectors.http.watching.sources import REASONS, Sources, kind_of, source_name
 from tidelog.connectors.http.watching.watched import Violated, Watched
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, unencodable
+from tidelog.connectors.transport.links import Linked
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
@@ -61,6 +63,8 @@ class Watch:
         self.ingest = Ingest()
         self.devices: list[PostedTo] = []
         """The sources of the program that are posted to."""
+        self.links: Mapping[str, Linked] = {}
+        """The ends that count what passes on their connections, by their names in the file."""
         self.feed = Feed(kept_answers, kept_bytes)
         self.now, self.clock = now, clock
         self.is_ready = self.is_durable = self.goes_by_clock = False
@@ -74,6 +78,7 @@ class Watch:
         self.lanes, self.possible, self.sources = Lanes(), Possible(), Sources(clock)
         self._tickets: deque[Ticket] = deque()
         self._storing: list[Ticket] = []
+        self._awaited: set[Ticket] = set()
         self.replace(plan, iso=iso)
 
     def replace(self, plan: Plan, *, iso: bool = False) -> None:
@@ -94,6 +99,26 @@ class Watch:
         moves with the machine's clock."""
         self.engine, self.is_durable, self.goes_by_clock = engine, is_durable, goes_by_clock
         self.desk.engine = engine
+
+    def failed(self) -> None:
+        """The engine has failed: what it had taken and not stored is lost, whatever another one stores from now on."""
+        self._tickets.clear()
+        self._storing = []
+        for ticket in self._awaited:
+            ticket.lose()
+
+    @contextmanager
+    def awaited(self, ticket: Ticket) -> Iterator[None]:
+        """Somebody waits for a ticket that was handed over just now: so it is lost where the engine fails."""
+        self._awaited.add(ticket)
+        try:
+            yield
+        finally:
+            self._awaited.discard(ticket)
+
+    def set_aside(self) -> Sequence[tuple[str, str]]:
+        """The actors of the engine that were set aside, with the reasons."""
+        return [] if self.engine is None else self.engine.set_aside()
 
     # --- what the engine tells ------------------------------------------------------------------------------------------
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from tidelog.plans.alarms.desk import OpenAlarm
 from tidelog.plans.data.facts import Record
+from tidelog.runtime.ports.actors import ActorStatistics
+from tidelog.runtime.ports.durability import Owing
 from tidelog.runtime.ports.interfaces import SinkStatistics
 
 
@@ -84,6 +86,10 @@ class Watched(Protocol):
 
     def statistics(self) -> RunCounts: ...
 
+    def actors(self) -> Sequence[ActorStatistics]: ...
+
+    def set_aside(self) -> Sequence[tuple[str, str]]: ...
+
     def holding(self, present: int) -> list[Record]: ...
 
     def open_alarms(self, present: int | None = None) -> list[OpenAlarm]: ...
@@ -96,6 +102,8 @@ class Watched(Protocol):
     def frontier(self) -> int: ...
 
     def waiting(self) -> list[tuple[str, int]]: ...
+
+    def owing(self) -> Owing | None: ...
 
     def source_statistics(self) -> Mapping[str, SourceCounts]: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import anyio
@@ -12,20 +12,26 @@ from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.connectors.sources.replay import recorded_messages
+from tidelog.gateway.backgrounds import fetch_all
 from tidelog.gateway.building import Unit, build, build_mappers, http_settings
 from tidelog.gateway.doubts import doubts
 from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.kinds.kind import Place
 from tidelog.gateway.kinds.reaching import NOTHING
 from tidelog.gateway.kinds.table import kind_of
+from tidelog.gateway.pair.standby import check_standby
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.plans.data.facts import Record, format_atom
 from tidelog.plans.diagnostics.errors import DataError, SpecError
+from tidelog.plans.islands.islands import islands_of
+from tidelog.runtime.ports.actors import read_actors
 from tidelog.runtime.ports.interfaces import Batch
 
 
 def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     """Say what the file means; with `with_ends`, also whether brokers, devices, receivers and sockets can be reached."""
+    if with_ends:
+        fetch_all(settings.background, file.parent)
     units = build(settings, file.parent)
     for unit in units:
         show_diagnostics(unit.plan.warnings, unit.plan.name, unit.plan.program.text)
@@ -35,6 +41,9 @@ def check(settings: GatewaySettings, file: Path, *, with_ends: bool) -> int:
     check_surroundings(settings, file.parent)
     if settings.http is not None:
         write_out(f"http: {http_settings(settings.http, file.parent).url}\n")
+    if settings.standby is not None:
+        own = check_standby(settings, file.parent)
+        write_out(f"standby: {own.lease} says who leads, {own.follow} is the other one\n")
     if with_ends:
         return anyio.run(_reach_all, settings, file, backend="trio")
     write_out(f"{file}: right\n")
@@ -48,7 +57,20 @@ def _summary(unit: Unit) -> str:
         for name, source in unit.sources.items()
     ]
     lines += [f"  sink {name}: {sink.name}" if name != sink.name else f"  sink {name}" for name, sink in unit.sinks.items()]
+    lines += _spread(unit)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _spread(unit: Unit) -> Iterator[str]:
+    """Over what the rules of a program are spread, where they are."""
+    workers = unit.settings.workers
+    actors = read_actors(unit.settings.actors, workers)
+    if actors == "one":
+        return
+    islands = islands_of(unit.plan, actors)
+    keyed = sum(island.key is not None for island in islands)
+    shards = len(islands) + keyed * (workers - 1)
+    yield f"  {count(len(islands), 'island')}, {keyed} with a key: {count(shards, 'shard')} in {count(workers, 'worker')}"
 
 
 async def _reach_all(settings: GatewaySettings, file: Path) -> int:

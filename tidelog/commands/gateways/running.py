@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import signal
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 
-from tidelog.commands.outcome import DONE
+from tidelog.commands.outcome import BAD, DONE
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.streams.statistics import show_statistics
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
+from tidelog.gateway.backgrounds import fetch_all, keep_fresh
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
@@ -33,21 +37,31 @@ from tidelog.runtime.ports.interfaces import Rejected
 
 logger = logging.getLogger("tidelog")
 
+NO_OUTBOXES: Mapping[str, Outbox] = MappingProxyType({})
+
 
 def run(settings: GatewaySettings, file: Path) -> int:
     """Run the gateway until it is stopped; returns the exit code. Raises what a program or its ends raise for good."""
-    units = build(settings, file.parent)
-    check_surroundings(settings, file.parent)
     notifier = Notifier()
     set_up(settings.log, under_systemd=notifier.is_heard)
+    fetch_all(settings.background, file.parent)
+    units = build(settings, file.parent)
+    check_surroundings(settings, file.parent)
     collect_steadily()
     with gently_stopped() as stopping:
-        gateway = Gateway(settings, file, units, stopping, notifier)
+        kind = Gateway if settings.standby is None else _paired()
+        gateway = kind(settings, file, units, stopping, notifier)
         try:
             return anyio.run(gateway.main, backend="trio")
         except BaseExceptionGroup as group:
             cause = first_cause(group)
         raise cause
+
+
+def _paired() -> type[Gateway]:
+    from tidelog.commands.gateways.paired import PairedGateway  # noqa: PLC0415 - it is made of this module's
+
+    return PairedGateway
 
 
 class Gateway:
@@ -71,16 +85,24 @@ class Gateway:
             self._letters = await stack.enter_async_context(self._dead_letters())
             await self._listen_in(stack)
             await self._serve(stack)
-            async with anyio.create_task_group() as self._tasks:
-                for work in (self._hear_stop, self._hear_others, self._notifier.keep_alive):
-                    self._tasks.start_soon(work)
-                for unit in self._units:
-                    await self._start(unit)
-                self._say_ready()
-                await self._wait_ended()
-                self._tasks.cancel_scope.cancel()
+            async with anyio.create_task_group() as beside:
+                for work in (self._hear_stop, self._hear_others, self._ask_databases, self._notifier.keep_alive):
+                    beside.start_soon(work)
+                await self._run_programs()
+                beside.cancel_scope.cancel()
         logger.info("stopped")
-        return DONE if self._stopping.number is None else 128 + self._stopping.number
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return BAD if any(running.has_set_aside for running in self._running.values()) else DONE
+
+    async def _run_programs(self) -> None:
+        """Run all programs until they have ended."""
+        async with anyio.create_task_group() as self._tasks:
+            for unit in self._units:
+                await self._start(unit)
+            self._say_ready()
+            await self._wait_ended()
+            self._tasks.cancel_scope.cancel()
 
     def _dead_letters(self) -> DeadLetterWriter:
         path = self._settings.dead_letters
@@ -149,11 +171,17 @@ class Gateway:
             if store is not None:
                 store.close()
             raise
-        watch = self._watch(unit)
-        running = Running(unit, self._settings, self._letters, self._taps, watch=watch, store=store, outboxes=outboxes)
-        self._running[unit.settings.name] = running
-        await self._tasks.start(running.run)
+        await self._run(self._make(unit, store, outboxes))
         self._show_outboxes()
+
+    def _make(self, unit: Unit, store: StateDirectory | None, outboxes: Mapping[str, Outbox] = NO_OUTBOXES) -> Running:
+        """What runs a program."""
+        watch = self._watch(unit)
+        return Running(unit, self._settings, self._letters, self._taps, watch=watch, store=store, outboxes=outboxes)
+
+    async def _run(self, running: Running) -> None:
+        self._running[running.unit.settings.name] = running
+        await self._tasks.start(running.run)
 
     def _show_outboxes(self) -> None:
         """Serve the outboxes of what runs, by the names of their sinks."""
@@ -235,6 +263,10 @@ class Gateway:
     def _is_running(self, unit: Unit) -> bool:
         running = self._running.get(unit.settings.name)
         return running is not None and running.unit.origin == unit.origin
+
+    async def _ask_databases(self) -> None:
+        """Programs have the background that databases have."""
+        await keep_fresh(lambda: self._settings.background, self._file.parent, self.reload)
 
     # --- signals ---------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from tidelog.operators.ltl.printing import describe
 from tidelog.operators.ltl.translation import translate
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.diagnostics.errors import MethodError, ProgramError, SpecError
+from tidelog.plans.explaining.islands import explain_islands
 from tidelog.plans.explaining.text import explain
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
@@ -41,13 +42,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("text", "mermaid", "json", "svg"), default="text", help="how to show it (default text)"
     )
     parser.add_argument("--all", action="store_true", help="with `--format svg`: all steps, however wide the picture is")
+    parser.add_argument(
+        "--actors",
+        action="store_true",
+        help="the parts that can run beside each other, with their keys, in place of the steps",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one stage of a program."""
-    if options.all and options.format != "svg":
-        raise SpecError("`--all` is for `--format svg`: only pictures are folded")
+    if options.all and (options.format != "svg" or options.actors):
+        raise SpecError("`--all` is for `--format svg` without `--actors`: only pictures of steps are folded")
+    if options.actors and options.stage != "plan":
+        raise SpecError(f"`--actors` shows parts of the plan, not the stage `{options.stage}`: leave out `--stage`")
     if options.stage == "ltl":
         return _as_formula(options)
     if named_facts(options):
@@ -67,6 +75,9 @@ def run(options: argparse.Namespace) -> int:
         plan = replace(in_batch, program=parse(in_batch.program.text, in_batch.name))  # with what it asks, too
     if options.stage == "code" and isinstance(plan, Plan):
         write_lines(describe_code(plan.steps))
+        return DONE
+    if options.actors and isinstance(plan, Plan):
+        write_out(explain_islands(plan, options.format).rstrip("\n") + "\n")
         return DONE
     try:
         shown = explain(plan, options.stage, options.format, unfold=options.all)

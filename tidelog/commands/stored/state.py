@@ -6,9 +6,13 @@ import argparse
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 
 from tidelog.commands.outcome import BAD, DONE, count
+from tidelog.commands.stored.parts import Spread, parts_of
 from tidelog.commands.stored.replay import write
+from tidelog.commands.streams.spreading import add_spread_options, spread_of
+from tidelog.connectors.standby.shared_state import read_terms
 from tidelog.connectors.store.state_store import FILE, StateDirectory
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import TidelogError
@@ -26,17 +30,21 @@ _SECOND = 1_000_000
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     parser.add_argument("state", metavar="DIR", help="the state of a run, as `run --state DIR` keeps it")
+    add_spread_options(
+        parser, "show what each part of it would have in a run with N workers", "show the parts by islands, or by rules"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what is stored; the exit code is 1 where something of it is damaged."""
+    spread = Spread(**spread_of(options))
     with StateDirectory(options.state, read_only=True) as store:
         head = head_of(store)
         size = os.path.getsize(os.path.join(options.state, FILE))
         lines = [f"program {head.program}, run {head.run}", f"file {FILE}: {size:,} bytes"]
         damaged = False
-        for show in (_show_journal, _show_snapshot, _show_older, _show_answers):
+        for show in (_show_terms, _show_journal, partial(_show_snapshot, spread=spread), _show_older, _show_answers):
             try:
                 lines += show(store, head)
             except TidelogError as error:
@@ -45,6 +53,13 @@ def run(options: argparse.Namespace) -> int:
         lines += _ends(head)
     write("".join(f"{visible(line)}\n" for line in lines))
     return BAD if damaged else DONE
+
+
+def _show_terms(store: StateDirectory, head: Head) -> Iterator[str]:
+    terms = read_terms(store.terms())
+    if terms:
+        last = terms[-1]
+        yield f"standby: commit {store.commits}, led by {last.node} under epoch {last.epoch} from answer {last.first} on"
 
 
 def _show_journal(store: StateDirectory, head: Head) -> Iterator[str]:
@@ -60,7 +75,7 @@ def _show_journal(store: StateDirectory, head: Head) -> Iterator[str]:
     yield f"journal: events {first} to {head.events}, {told}"
 
 
-def _show_snapshot(store: StateDirectory, head: Head) -> Iterator[str]:
+def _show_snapshot(store: StateDirectory, head: Head, spread: Spread) -> Iterator[str]:
     if not head.snapshot:
         yield "snapshot: none yet"
         return
@@ -79,6 +94,10 @@ def _show_snapshot(store: StateDirectory, head: Head) -> Iterator[str]:
     sizes = dict(parts)
     for name, step in statistics.steps.items():
         yield f"  {name}: {count(step.entries, 'row')}, {len(sizes[f'step {name}']):,} bytes"
+    if spread.actors != "one":
+        for part in parts_of(plan, session.state(), head.options, spread):
+            shard = f", shard {part.shard + 1} of {part.shards}" if part.shards > 1 else ""
+            yield f"  island {part.island.name}{shard}: {count(part.rows, 'row')}, {part.size:,} bytes"
 
 
 def _show_older(store: StateDirectory, head: Head) -> Iterator[str]:

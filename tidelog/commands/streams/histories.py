@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 LEAST = 4 << 20
 """Files of fewer bytes together are read row by row: to load NumPy takes longer."""
 _FORMATS = ("csv", "parquet")
-_NEEDS_ROWS = ("explain", "corrections", "http", "state", "clock", "idle_after", "max_ahead", "no_prospects")
+_NEEDS_ROWS = (
+    "explain",
+    "corrections",
+    "http",
+    "state",
+    "clock",
+    "idle_after",
+    "max_ahead",
+    "no_prospects",
+    "workers",
+    "actors",
+)
 """Options with which facts pass one by one."""
 
 

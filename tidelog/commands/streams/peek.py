@@ -1,4 +1,7 @@
-"""`tidelog peek`: show the first rows of a file as facts, with the declarations and the SPEC that read it."""
+"""`tidelog peek`: show the first rows of a file as facts, with the declarations and the SPEC that read it.
+
+Of an OPC UA server it shows the nodes (`peek_nodes.py`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from dataclasses import replace
 
 from tidelog.commands.numbers import whole
 from tidelog.commands.outcome import DONE, count, say, write_out
+from tidelog.commands.streams.peek_nodes import SCHEME
+from tidelog.commands.streams.peek_nodes import run as peek_nodes
 from tidelog.compiling import compile as compile_program
 from tidelog.connectors.files.batch_files import parse_batch_spec
 from tidelog.connectors.files.peeking import Guess, Mixed, Sample, first_facts, guess, identifier_of, sample_of, written
@@ -21,14 +26,26 @@ from tidelog.runtime.ports.interfaces import Batch
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
-    parser.add_argument("file", metavar="FILE", help="a file: CSV, flat JSON lines or Parquet")
+    parser.add_argument("file", metavar="FILE", help="a file: CSV, flat JSON lines or Parquet; or opc.tcp://HOST:PORT")
     parser.add_argument("--predicate", metavar="NAME", help="what its facts are called (default: as the file)")
     parser.add_argument("--rows", type=whole, metavar="N", default=5, help="show the first N facts (default 5)")
+    parser.add_argument("--user", metavar="NAME", help="of a server: who asks")
+    parser.add_argument("--password-file", metavar="FILE", help="of a server: the file with the user's password")
+    parser.add_argument(
+        "--security", metavar="TEXT", help="of a server: policy,mode,certificate,key, as in a gateway's file"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what the file probably is, as the beginning of a program, with the rest as comments."""
+    if options.file.startswith(SCHEME):
+        if options.predicate is not None:
+            raise SpecError("`--predicate` is for files: a server's predicates are called as its variables")
+        return peek_nodes(options)
+    for name in ("user", "password_file", "security"):
+        if getattr(options, name) is not None:
+            raise SpecError(f"`--{name.replace('_', '-')}` is for servers: `{options.file}` is a file")
     spec = parse_batch_spec(options.file)
     if spec.path == "" or spec.predicate is not None or spec != parse_spec(spec.path):
         raise SpecError(f"`{options.file}` is no file without options: `peek` finds out what the options are")

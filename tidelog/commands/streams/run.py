@@ -10,6 +10,7 @@ from tidelog.commands.sizes import add_memory
 from tidelog.commands.streams.histories import history_maker
 from tidelog.commands.streams.http import add_http_options
 from tidelog.commands.streams.outbox import add_outbox_options, outbox_of, refuse_outbox_options, run_with_outbox
+from tidelog.commands.streams.spreading import add_spread_options, spread_of
 from tidelog.commands.streams.streaming import add_stream_options, stream
 from tidelog.connectors.outbox.spec import is_outbox
 from tidelog.connectors.spec import parse_spec
@@ -49,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "`--emit changes`",
     )
     add_memory(parser)
+    add_spread_options(parser)
     parser.add_argument("--no-prospects", action="store_true", help="let nothing sleep while it cannot hold")
     add_outbox_options(parser)
     add_http_options(parser)
@@ -60,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
     plan = load_plan(options.program, desk=options.http is not None)
     _check_explained(options)
     _check_corrections(plan, options)
+    spread_of(options)
     outbox = outbox_of(plan, options)
     if outbox is not None:
         return run_with_outbox(plan, options, settings_of(options), outbox)

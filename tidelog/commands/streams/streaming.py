@@ -22,6 +22,7 @@ from tidelog.commands.streams.durable import CHECK, add_state_options, show_chan
 from tidelog.commands.streams.ends import client_limits, show_ends
 from tidelog.commands.streams.http import Served
 from tidelog.commands.streams.overlap import check_overlap
+from tidelog.commands.streams.spreading import spread_of
 from tidelog.commands.streams.statistics import show_statistics
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
@@ -192,6 +193,7 @@ class _Run:
             corrections=bool(getattr(options, "corrections", False)),
             observer=watch,
             held=watch is not None,
+            **spread_of(options),
             **self.state,
         )
         return self._maker(self._plan, self._sources, self.sinks, settings, run)
@@ -263,7 +265,9 @@ class _Run:
             show_statistics(engine)
         if self._stopping.number is not None:
             return 128 + self._stopping.number
-        is_well = is_certain and not engine.statistics().violations
+        is_well = (
+            is_certain and not engine.statistics().violations and not (isinstance(engine, Runner) and engine.set_aside())
+        )
         return DONE if is_well and not (self._options.strict and engine.rejected) else BAD
 
     def say_notes(self) -> None:

@@ -26,7 +26,7 @@ _POSITION = re.compile(r"(.*) \(at line (\d+), column (\d+)\)\Z", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\$|(\{)(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _MISSING = re.compile(r"[Oo]bject missing required field `(.+)`\Z")
-_PROGRAM_KEYS = ("emit", "lateness", "clock", "max_ahead", "idle_after")
+_PROGRAM_KEYS = ("emit", "lateness", "clock", "max_ahead", "idle_after", "workers", "actors")
 
 Place = tuple[str | int, ...]
 

@@ -39,6 +39,26 @@ class HttpFileSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     """Whether facts may be posted."""
 
 
+class StandbySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Two gateways with one file each: one leads, the other one follows, and leads once the first does not."""
+
+    lease: str
+    """A folder on storage that both reach: who holds the lease there leads."""
+    follow: str
+    """The other gateway's address, `https://HOST:PORT`: what it commits is followed while this one does not lead."""
+    token: Secret | None = None
+    """What the other one is told: its token of `[http]`, or that of a user who may configure."""
+    ca: str = ""
+    """Whose certificates are trusted (PEM); those of the system, unless told."""
+    lease_seconds: Positive = 1.2
+    """For how long a gateway may lead after it has begun to renew the lease."""
+    renew_every: Positive = 0.3
+    copy_within: Positive = 1.0
+    """For how many seconds a commit waits until the other gateway has it, before this one goes on alone."""
+    when_behind: Literal["lead", "wait"] = "lead"
+    """What a gateway does that lacks something when the lease is over: lead after a while, or wait until it is told."""
+
+
 class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One program, and how its stream is read. These keys also stand at the top of the file, where there is one program."""
 
@@ -49,6 +69,34 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
+
+
+class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The facts of a program's background from a query, kept in the file that the program names."""
+
+    file: str
+    """JSON lines: `background part from "parts.jsonl".`"""
+    predicate: str
+    url: str
+    password: Secret | None = None
+    query: str
+    """Its columns are the predicate's arguments, in their order."""
+    every: Positive = 300.0
+    """Seconds."""
+
+
+class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What becomes of actors that fail, where a program's rules are more than one."""
+
+    strategy: Literal["aside", "end"] = "aside"
+    restarts: NotNegativeCount = 5
+    within: Positive = 60.0
+    """Seconds."""
+    poisons: NotNegativeCount = 100
+    worker_bytes: Count | None = None
+    """How much memory a worker may take for what it holds."""
 
 
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -90,6 +138,8 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
+    workers: Count = 1
+    actors: Literal["one", "islands", "rule"] | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""
     """The directory where state, input and what sinks are owed are kept; without it a restart begins anew."""
@@ -105,6 +155,9 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """The socket at which `--tap` listens in; beside the file, unless told."""
     source: tuple[EndSettings, ...] = ()
     sink: tuple[EndSettings, ...] = ()
+    background: tuple[BackgroundSettings, ...] = ()
     http: HttpFileSettings | None = None
+    standby: StandbySettings | None = None
     limits: LimitSettings = LimitSettings()
+    supervision: SupervisionSettings = SupervisionSettings()
     log: LogSettings = LogSettings()

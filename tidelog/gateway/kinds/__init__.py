@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
-    from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
+    from tidelog.gateway.kinds.kind import (
+        INTERFACE,
+        Heading,
+        Message,
+        Place,
+        SinkKind,
+        SinkOpening,
+        SourceKind,
+        SourceOpening,
+    )
     from tidelog.gateway.kinds.settings import (
         ChoosySinkSettings,
         MessageSourceSettings,
+        PeopleSinkSettings,
         PolledSourceSettings,
+        ShowingSinkSettings,
         SinkSettings,
         SourceSettings,
     )
@@ -21,9 +32,13 @@ if TYPE_CHECKING:
 __all__ = [
     "INTERFACE",
     "ChoosySinkSettings",
+    "Heading",
+    "Message",
     "MessageSourceSettings",
+    "PeopleSinkSettings",
     "Place",
     "PolledSourceSettings",
+    "ShowingSinkSettings",
     "SinkKind",
     "SinkOpening",
     "SinkSettings",
@@ -33,8 +48,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "kind": ("INTERFACE", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
-    "settings": ("ChoosySinkSettings", "MessageSourceSettings", "PolledSourceSettings", "SinkSettings", "SourceSettings"),
+    "kind": ("INTERFACE", "Heading", "Message", "Place", "SinkKind", "SinkOpening", "SourceKind", "SourceOpening"),
+    "settings": (
+        "ChoosySinkSettings",
+        "MessageSourceSettings",
+        "PeopleSinkSettings",
+        "PolledSourceSettings",
+        "ShowingSinkSettings",
+        "SinkSettings",
+        "SourceSettings",
+    ),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 import msgspec
 
 from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.mapping.templates import State
 from tidelog.connectors.transport.bounds import Count, Positive
 
 PayloadFormat = Literal["json", "text", "facts", "jsonl", "actions"]
@@ -18,6 +19,15 @@ PayloadFormat = Literal["json", "text", "facts", "jsonl", "actions"]
 Told = Literal["all", "causes", "conditions"]
 """Of which alarms a sink is told: all that are active; of these those that are not folded into their cause; or whenever
 their conditions hold, also while they are shelved, suppressed, or out of service."""
+
+
+class SinkLimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What one sink is spared, and the others by it."""
+
+    waiting: Count | None = None
+    """How many answers may wait for it; of more, the oldest are dropped for this sink alone, counted and told."""
+    rate: Positive | None = None
+    """How many answers it is given a second."""
 
 
 class EndSettings(Protocol):
@@ -49,6 +59,14 @@ class TakesMessages(EndSettings, Protocol):
 
 
 @runtime_checkable
+class Limited(EndSettings, Protocol):
+    """A sink that is spared something."""
+
+    @property
+    def limits(self) -> SinkLimitSettings: ...
+
+
+@runtime_checkable
 class Chooses(EndSettings, Protocol):
     """A sink that says what it wants to be told."""
 
@@ -61,9 +79,22 @@ class Chooses(EndSettings, Protocol):
     def told(self) -> Told: ...
 
     @property
+    def when(self) -> str:
+        """An output without arguments: the sink is told while it holds, or, with `not` before it, while it does not."""
+        ...
+
+    @property
     def storm(self) -> int | None:
         """How many alarms may begin within a minute before it is told a summary in place of each."""
         ...
+
+
+@runtime_checkable
+class TellsPeople(EndSettings, Protocol):
+    """A sink that says whether it is told when something begins, when it has ended, or both."""
+
+    @property
+    def states(self) -> tuple[State, ...]: ...
 
 
 class SourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type"):
@@ -95,6 +126,11 @@ class SinkSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
     name: str
     program: str = ""
+    limits: SinkLimitSettings = SinkLimitSettings()
+
+
+class ShowingSinkSettings(SinkSettings, frozen=True, kw_only=True):
+    """A sink that is told no answers, and owed none: it shows what the engine knows, such as the open alarms."""
 
 
 class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
@@ -102,4 +138,15 @@ class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
 
     predicates: tuple[str, ...] = ()
     told: Told = "all"
+    when: str = ""
     storm: Count | None = None
+
+
+class PeopleSinkSettings(ChoosySinkSettings, frozen=True, kw_only=True):
+    """A sink that tells people."""
+
+    states: tuple[State, ...] = ()
+    """Whether it is told what `begins`, what has `ended`, and, where the program tells no changes, what `holds`; all, unless
+    told."""
+    page: str = ""
+    """The address of the gateway's page, as people reach it: `{link}` in templates leads there."""

@@ -7,6 +7,7 @@ import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -135,7 +136,13 @@ class SourceKit:
         for some in groups:
             with _Saying(bench) as saying:
                 saying.begin(some)
-                await until(lambda some=some: set(run.taken) >= set(some))  # type: ignore[misc]
+                await until(partial(_has_come, saying, run, set(some)))
+
+
+def _has_come(saying: _Saying, run: _Run, numbers: set[int]) -> bool:
+    """Whether all of these have been taken; raises what has kept them from being sent."""
+    saying.check()
+    return numbers <= set(run.taken)
 
 
 class _Run:
@@ -257,6 +264,10 @@ class _Saying:
             return
         for thread in self._threads:
             thread.join(driving.PATIENCE)
+        self.check()
+
+    def check(self) -> None:
+        """Raise what has kept a bench from sending."""
         if self._errors:
             raise self._errors[0]
 

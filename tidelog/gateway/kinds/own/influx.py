@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -17,17 +17,15 @@ from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.sinks.file_sink import FileSink
 from tidelog.connectors.spec import check_readable, check_writable
 from tidelog.connectors.transport.addresses import parse_host_port
-from tidelog.connectors.transport.backoff import FIRST_PAUSE
 from tidelog.connectors.transport.bounds import Positive
 from tidelog.connectors.transport.credentials import check_token
 from tidelog.connectors.transport.secret import Secret
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
-from tidelog.gateway.kinds.reaching import NOTHING, reach_url
+from tidelog.gateway.kinds.own.webhook import Text, check_texts, make_endpoint, reach_address
+from tidelog.gateway.kinds.reaching import NOTHING
 from tidelog.gateway.kinds.settings import ChoosySinkSettings, SourceSettings
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
-
-_PORTS = {"http": 80, "https": 443}
 
 
 class InfluxSourceSettings(SourceSettings, frozen=True, kw_only=True, tag="influx"):
@@ -59,7 +57,7 @@ class InfluxSinkSettings(ChoosySinkSettings, frozen=True, kw_only=True, tag="inf
     database: str = ""
     retention: str = ""
     token: Secret | None = None
-    headers: dict[str, str | Secret] = msgspec.field(default_factory=dict)
+    headers: dict[str, Text] = msgspec.field(default_factory=dict)
     gzip: bool = True
     timeout: Positive = 10.0
     retry_longest: Positive = 60.0
@@ -123,9 +121,7 @@ def _open_sink(settings: InfluxSinkSettings, opening: SinkOpening) -> Sink:
         path = str(opening.place.folder / settings.file)
         check_writable(path)
         return FileSink(path, encoder, name=settings.name, is_kept=True)
-    return over_http.PointsSink(
-        settings.name, _endpoint(settings, opening.place), opening.plan.schema, encoder, packs=settings.gzip
-    )
+    return over_http.PointsSink(settings.name, _endpoint(settings, opening.place), encoder, packs=settings.gzip)
 
 
 def _endpoint(settings: InfluxSinkSettings, place: Place) -> over_http.Endpoint:
@@ -136,11 +132,16 @@ def _endpoint(settings: InfluxSinkSettings, place: Place) -> over_http.Endpoint:
         database=settings.database,
         retention=settings.retention,
     )
-    headers = {name: text if isinstance(text, str) else text.reveal(place.folder) for name, text in settings.headers.items()}
+    endpoint = make_endpoint(settings, place, url)
+    if settings.token is None:
+        return endpoint
+    return replace(endpoint, headers={**endpoint.headers, "authorization": f"Token {settings.token.reveal(place.folder)}"})
+
+
+def _check_sink(settings: InfluxSinkSettings, place: Place) -> None:
+    check_texts(settings, place)
     if settings.token is not None:
-        headers["authorization"] = f"Token {settings.token.reveal(place.folder)}"
-    retries = over_http.Retries(first=min(FIRST_PAUSE, settings.retry_longest), longest=settings.retry_longest)
-    return over_http.Endpoint(url, headers=headers, retries=retries, timeout=settings.timeout)
+        settings.token.reveal(place.folder)
 
 
 async def _reach_source(settings: InfluxSourceSettings, place: Place) -> str:
@@ -150,8 +151,8 @@ async def _reach_source(settings: InfluxSourceSettings, place: Place) -> str:
 async def _reach_sink(settings: InfluxSinkSettings, place: Place) -> str:
     if not settings.url:
         return NOTHING
-    return await reach_url(settings.url, _PORTS.get(urlsplit(settings.url).scheme))
+    return await reach_address(settings.url)
 
 
 SOURCE = SourceKind(interface=INTERFACE, settings=InfluxSourceSettings, open=_open_source, reach=_reach_source)
-SINK = SinkKind(interface=INTERFACE, settings=InfluxSinkSettings, open=_open_sink, reach=_reach_sink)
+SINK = SinkKind(interface=INTERFACE, settings=InfluxSinkSettings, open=_open_sink, check=_check_sink, reach=_reach_sink)

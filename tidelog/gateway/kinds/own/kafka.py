@@ -14,7 +14,7 @@ from tidelog.connectors.transport.bounds import Count
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
 from tidelog.gateway.kinds.messages import topics
 from tidelog.gateway.kinds.reaching import CONNECT_SECONDS
-from tidelog.gateway.kinds.settings import PayloadFormat, Told
+from tidelog.gateway.kinds.settings import PayloadFormat, SinkLimitSettings, Told
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class KafkaSinkSettings(ClusterSettings, frozen=True, kw_only=True, tag_field="t
     program: str = ""
     predicates: tuple[str, ...] = ()
     told: Told = "all"
+    when: str = ""
     storm: Count | None = None
+    limits: SinkLimitSettings = SinkLimitSettings()
     topic: str
     key: str = ""
     payload: str | dict[str, Scalar] | None = None

@@ -1,30 +1,38 @@
-"""Registers of a device, by Modbus TCP."""
+"""Registers of devices, by Modbus: over TCP, and RTU over a serial line or over TCP."""
 
 from __future__ import annotations
 
+from typing import Literal
+
+import anyio.to_thread
+
 from tidelog import connectors  # loads what it needs once it is used
-from tidelog.connectors.sources.polled import PolledSource, RegisterSettings
-from tidelog.connectors.transport.bounds import Port
+from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings
+from tidelog.connectors.sources.polled import PolledSource
+from tidelog.connectors.transport.bounds import Positive
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SourceKind, SourceOpening
-from tidelog.gateway.kinds.reaching import reach_host
-from tidelog.gateway.kinds.settings import PolledSourceSettings
 
 
-class ModbusSourceSettings(PolledSourceSettings, frozen=True, kw_only=True, tag="modbus"):
-    """Registers of a device."""
+class ModbusSourceSettings(ModbusSettings, frozen=True, kw_only=True, tag_field="type", tag="modbus"):
+    """Registers of devices behind one connection, which are asked every so many seconds."""
 
-    host: str
-    port: Port = 502
+    name: str
+    program: str = ""
+    format: Literal["json"] = "json"
+    map: tuple[MapSettings, ...] = ()
+    by: str = ""
+    every: Positive = 1.0
     register: tuple[RegisterSettings, ...]
 
 
 def _open(settings: ModbusSourceSettings, opening: SourceOpening) -> PolledSource:
-    device = connectors.ModbusDevice(settings.host, settings.port, settings.register)
-    return PolledSource(settings.name, device, opening.mapper(settings), every=settings.every)
+    devices = connectors.ModbusDevices(settings, settings.register)
+    return PolledSource(settings.name, devices, opening.mapper(settings), every=settings.every)
 
 
 async def _reach(settings: ModbusSourceSettings, place: Place) -> str:
-    return await reach_host(settings.host, settings.port)
+    return await anyio.to_thread.run_sync(connectors.ModbusDevices(settings, settings.register).try_once)
 
 
 SOURCE = SourceKind(interface=INTERFACE, settings=ModbusSourceSettings, open=_open, needs="tidelog[modbus]", reach=_reach)

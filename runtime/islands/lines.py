@@ -1,0 +1,293 @@
+"""Lines to actors: what carries a message to one, and its answers back in the same order.
+
+An actor in this process answers at once. One in a worker is reached through a pair of sockets, which nobody waits for while
+there is room: what cannot be sent yet waits here, and what has come meanwhile is read first, so that neither side ever waits
+for the other to read.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from tidelog.runtime.islands.messages import Reply, Told, pack, unpack_reply, unpack_told
+from tidelog.runtime.islands.part import Part, Work
+
+_HEAD = 4
+"""How many bytes tell the length of a message."""
+_PART = 2
+"""How many bytes tell which part it is for, and as many behind them the how-manieth of that number."""
+_ADDRESS = 2 * _PART
+_MOST_STARTS = 1 << (8 * _PART)
+_CHUNK = 1 << 18
+_MOST_UNSENT = 1 << 20
+"""How many bytes wait to be sent, before nothing more is taken."""
+
+
+class BrokenError(Exception):
+    """The actor at the other end is gone."""
+
+
+Blame = Literal["it", "others", "nobody"]
+"""Whose message a process took when it ended: the actor's own, another's that lives there, too, or no one's."""
+
+
+class Line(Protocol):
+    """Carries messages to one actor. Raises BrokenError where that is gone."""
+
+    replies: deque[Reply]
+    """What has come back, in order, and was not taken yet."""
+
+    def send(self, message: bytes | Told) -> None:
+        """Send a message, packed or not."""
+        ...
+
+    def pump(self, timeout: float | None = 0.0) -> None:
+        """Read what has come; where nothing has, wait so long for it (None: as long as it takes)."""
+        ...
+
+    def fileno(self) -> int | None:
+        """What becomes readable when something has come; None where answers come at once."""
+        ...
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come that was not taken yet, or the actor is known to be gone."""
+        ...
+
+    @property
+    def blame(self) -> Blame:
+        """Who is to blame for it that the actor is gone."""
+        ...
+
+    def close(self) -> None:
+        """The actor is of no use any more."""
+        ...
+
+
+class LocalLine:
+    """To an actor in this process, which answers before `send` returns. It may live in the same task as all others."""
+
+    def __init__(self, work: Work) -> None:
+        self._part: Part | None = Part(work)
+        self.replies: deque[Reply] = deque()
+
+    def send(self, message: bytes | Told) -> None:
+        """Let the actor take a message."""
+        if self._part is None or isinstance(message, bytes):
+            raise BrokenError
+        self.replies.append(self._part.tell(message))
+
+    def pump(self, timeout: float | None = 0.0) -> None:
+        """Nothing can come later."""
+
+    def fileno(self) -> int | None:
+        """Answers come at once."""
+        return None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether an answer was not taken yet."""
+        return bool(self.replies)
+
+    @property
+    def blame(self) -> Blame:
+        """It is alone."""
+        return "it"
+
+    def close(self) -> None:
+        """Let the actor go."""
+        self._part = None
+
+
+class WorkerLink:
+    """To a worker, over a connected socket: messages to its parts, and their answers, each with the part's number.
+
+    A selector watches it as long as the worker is there: whether something has come, and, while something waits to be sent,
+    whether there is room for it.
+    """
+
+    def __init__(self, link: socket.socket, process: int, selector: selectors.BaseSelector) -> None:
+        self._link = link
+        link.setblocking(False)
+        self.process = process
+        """The id of the worker's process."""
+        self._selector = selector
+        self._watched = 0
+        self._asked: deque[bytes] = deque()  # the addresses of the messages that were not answered, in their order
+        self.replies: dict[bytes, deque[Reply]] = {}
+        """The answers of each part that somebody has a line to, by its address."""
+        self.is_broken = False
+        """Whether the worker is gone: what it had answered before that is there."""
+        self._unsent = bytearray()
+        self._unread = bytearray()
+        self._watch()
+
+    def send(self, address: bytes, data: bytes) -> None:
+        """Send a message; what does not go yet goes with the next `pump`. BrokenError where the worker is gone."""
+        if self.is_broken:
+            raise BrokenError
+        self._asked.append(address)
+        self._unsent += (len(data) + _ADDRESS).to_bytes(_HEAD, "big") + address + data
+        self._flush()
+        while len(self._unsent) > _MOST_UNSENT:
+            self._exchange(None)
+        self._watch()
+        if self.is_broken:
+            raise BrokenError
+
+    def pump(self) -> None:
+        """Read what has come, and send what waits."""
+        self._flush()
+        self._read()
+        self._watch()
+
+    def wait(self, timeout: float | None) -> None:
+        """Wait until something has come, at most so long; then do the same."""
+        self._exchange(timeout)
+        self._watch()
+
+    def fileno(self) -> int:
+        """The socket's."""
+        return self._link.fileno()
+
+    def close(self) -> None:
+        """The worker ends once it sees that."""
+        self.is_broken = True
+        self._watch()
+        self._link.close()
+
+    def blame(self, address: bytes) -> Blame:
+        """Whose message the worker took when it ended: it answers in order, so it is the first without an answer."""
+        if not self._asked:
+            return "nobody"
+        return "it" if self._asked[0] == address else "others"
+
+    def _watch(self) -> None:
+        """Let the selector know what is waited for."""
+        events = 0 if self.is_broken else selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+        if events == self._watched:
+            return
+        if not self._watched:
+            self._selector.register(self, events)
+        elif events:
+            self._selector.modify(self, events)
+        else:
+            self._selector.unregister(self)
+        self._watched = events
+
+    def _exchange(self, timeout: float | None) -> None:
+        """Wait until something can be read or sent, and do so."""
+        if self.is_broken:
+            return
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._link, selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0))
+            selector.select(timeout)
+        self._flush()
+        self._read()
+
+    def _flush(self) -> None:
+        while self._unsent and not self.is_broken:
+            try:
+                with memoryview(self._unsent) as view:
+                    sent = self._link.send(view[:_MOST_UNSENT])
+            except BlockingIOError:
+                return
+            except OSError:  # what it has answered can still be read
+                self._unsent.clear()
+                return
+            del self._unsent[:sent]
+
+    def _read(self) -> None:
+        while not self.is_broken:
+            try:
+                data = self._link.recv(_CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self.is_broken = True
+                return
+            self._unread += data
+            self._divide()
+            if len(data) < _CHUNK:
+                return
+
+    def _divide(self) -> None:
+        """Take the whole messages of what was read."""
+        unread, begin = self._unread, 0
+        while len(unread) - begin >= _HEAD:
+            end = begin + _HEAD + int.from_bytes(unread[begin : begin + _HEAD], "big")
+            if len(unread) < end:
+                break
+            body = begin + _HEAD + _ADDRESS
+            self._asked.popleft()
+            replies = self.replies.get(bytes(unread[begin + _HEAD : body]))
+            if replies is not None:  # else a part that failed had more to take
+                with memoryview(unread) as view:
+                    replies.append(unpack_reply(view[body:end]))
+            begin = end
+        if begin:
+            del unread[:begin]
+
+
+class WorkerLine:
+    """To one part in a worker."""
+
+    def __init__(self, link: WorkerLink, part: int, start: int) -> None:
+        self._link = link
+        self._address = part.to_bytes(_PART, "big") + (start % _MOST_STARTS).to_bytes(_PART, "big")
+        self.replies = link.replies[self._address] = deque()
+
+    def send(self, message: bytes | Told) -> None:
+        """Send a message; what does not go yet goes with the next `pump`."""
+        self._link.send(self._address, message if isinstance(message, bytes) else pack(message))
+
+    def pump(self, timeout: float | None = 0.0) -> None:
+        """Read what has come, and send what waits; where nothing has come, wait so long for it."""
+        self._link.pump()
+        while not self.replies and not self._link.is_broken and timeout is None:
+            self._link.wait(None)
+        if timeout and not self.replies:
+            self._link.wait(timeout)
+        if self._link.is_broken and not self.replies:
+            raise BrokenError
+
+    def fileno(self) -> int | None:
+        """The socket's, which the parts of a worker share."""
+        return self._link.fileno()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come that was not taken yet, or the worker is known to be gone."""
+        return bool(self.replies) or self._link.is_broken
+
+    @property
+    def blame(self) -> Blame:
+        """Whose message the worker took when it ended."""
+        return self._link.blame(self._address)
+
+    def close(self) -> None:
+        """The part is of no use any more; others of the worker may be."""
+        self._link.replies.pop(self._address, None)
+
+
+def serve(link: socket.socket, works: Sequence[Work], fresh: Sequence[Part]) -> None:
+    """Let parts answer all that comes over a connected socket, until that ends: what a worker does.
+
+    The first message to an address makes its part, of those that were told nothing yet if it is one of the first.
+    """
+    parts: dict[int, tuple[bytes, Part]] = {}
+    with link, link.makefile("rb", _CHUNK) as incoming:
+        while len(head := incoming.read(_HEAD)) == _HEAD:
+            data = incoming.read(int.from_bytes(head, "big"))
+            address, number = data[:_ADDRESS], int.from_bytes(data[:_PART], "big")
+            found = parts.get(number)
+            if found is None or found[0] != address:
+                found = parts[number] = address, fresh[number] if found is None else Part(works[number])
+            reply = pack(found[1].tell(unpack_told(memoryview(data)[_ADDRESS:])))
+            link.sendall((len(reply) + _ADDRESS).to_bytes(_HEAD, "big") + address + reply)

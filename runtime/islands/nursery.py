@@ -1,0 +1,180 @@
+"""The nursery: a process that has all loaded which a worker needs, and makes workers of itself in no time.
+
+It has one thread and no event loop, so that it can be forked. The engine, which has both, is never forked: it starts the
+nursery as a program of its own, tells it what the workers are to run, and sends it one end of a pair of sockets for each
+worker that it wants. A worker lives as long as the other end does.
+
+Signals for the engine would reach its workers, too, where they come from a terminal or a service manager. So they are a
+group of processes of their own, which do not heed such signals, and end when the engine does.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.plan.stored import pack_plan, unpack_plan
+from tidelog.runtime.islands.lines import WorkerLine, WorkerLink, serve
+from tidelog.runtime.islands.part import Part, Work
+from tidelog.runtime.ports.interfaces import EmitMode
+
+_HEAD = 4
+_MODULE = "tidelog.runtime.islands.nursery"
+_FORK = b"f"
+BUFFER = 1 << 20
+"""How many bytes a socket to a worker takes before whoever writes has to wait, as far as the system lets it."""
+
+
+class PackedWork(msgspec.Struct, array_like=True, frozen=True):
+    """A `Work` as data."""
+
+    plan: bytes
+    emit: EmitMode
+    exports: tuple[str, ...]
+    prospects: bool
+    most: int | None
+
+
+class Nursery:
+    """Makes workers, in the engine's process, each of which can run any of these works.
+
+    A selector watches them all. Each may take so many bytes of memory.
+    """
+
+    def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, memory: int | None = None) -> None:
+        self._selector = selector
+        self._memory = memory
+        self._packed = msgspec.msgpack.encode(
+            [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+        self._link: socket.socket | None = None
+
+    def worker(self) -> WorkerLink:
+        """A new worker. ConnectorError where none can be made."""
+        for _ in range(2):
+            if self._link is None:
+                self._start()
+            try:
+                return self._fork()
+            except OSError:  # the nursery itself was killed: another one takes its place
+                self.close()
+        raise ConnectorError("no worker could be started: the process that makes them ends at once")
+
+    def close(self) -> None:
+        """No more workers are wanted; those that there are go on."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        if self._process is not None:
+            with suppress(OSError):
+                self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            arguments = [sys.executable, "-m", _MODULE, str(theirs.fileno()), str(self._memory or 0)]
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                arguments, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL, process_group=0
+            )
+        self._link = ours
+        with suppress(OSError):  # if it ends at once, asking it for a worker fails
+            ours.sendall(len(self._packed).to_bytes(_HEAD, "big") + self._packed)
+
+    def _fork(self) -> WorkerLink:
+        if self._link is None:
+            raise OSError("there is no nursery")
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                end.setsockopt(socket.SOL_SOCKET, size, BUFFER)
+        try:
+            with theirs:
+                socket.send_fds(self._link, [_FORK], [theirs.fileno()])
+            answer = self._link.recv(_HEAD)
+            if len(answer) < _HEAD:
+                raise OSError("the nursery has ended")
+        except BaseException:
+            ours.close()
+            raise
+        return WorkerLink(ours, int.from_bytes(answer, "big"), self._selector)
+
+
+class Worker:
+    """A worker that is replaced by another when it is gone: several parts may live in it, and learn of it one by one."""
+
+    def __init__(self, nursery: Nursery) -> None:
+        self._nursery = nursery
+        self._link: WorkerLink | None = None
+        self._starts = 0
+
+    def open(self, part: int) -> tuple[WorkerLine, int]:
+        """A line to a part of it that was told nothing yet, and the process in which it lives."""
+        if self._link is None or self._link.is_broken:
+            self.close()
+            self._link = self._nursery.worker()
+        self._starts += 1
+        return WorkerLine(self._link, part, self._starts), self._link.process
+
+    def close(self) -> None:
+        """It is not needed any more."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+
+def main(descriptor: int, memory: int) -> None:
+    """What the nursery does: make a worker for each socket that it gets, until the engine is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever waits for workers sees the ends of their sockets
+    link = socket.socket(fileno=descriptor)
+    size = int.from_bytes(_read(link, _HEAD), "big")
+    packed = msgspec.msgpack.decode(_read(link, size), type=list[PackedWork])
+    works = [Work(unpack_plan(item.plan, "a worker"), item.emit, item.exports, item.prospects, item.most) for item in packed]
+    parts = [Part(work) for work in works]
+    gc.freeze()  # what workers share with the nursery is not looked through again by each of them
+    while True:
+        message, sent, _, _ = socket.recv_fds(link, len(_FORK), 1)
+        if not message:
+            return
+        child = os.fork()
+        if child == 0:
+            link.close()
+            if memory:
+                import resource  # noqa: PLC0415 - where a process can be forked, there is one
+
+                limit = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+                resource.setrlimit(limit, (memory, memory))
+            with suppress(OSError):
+                serve(socket.socket(fileno=sent[0]), works, parts)
+            os._exit(0)
+        os.close(sent[0])
+        link.sendall(child.to_bytes(_HEAD, "big"))
+
+
+def _read(link: socket.socket, size: int) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        data = link.recv(min(size - len(found), 1 << 20))
+        if not data:
+            sys.exit(0)
+        found += data
+    return bytes(found)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
