@@ -86,13 +86,13 @@ class Template:
 class TopicTemplate:
     """Topics of answers: what would be a level or a wildcard of its own within a value, or cannot be seen, becomes `_`."""
 
-    def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str]) -> None:
+    def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str], about: About = NOBODY) -> None:
         if not text or _NO_TOPIC.search(text.replace("/", "")):
             raise SpecError(f"`{text}` is no topic to publish to: it has no `+` and no `#`, and nothing that cannot be seen")
         names = _names(text)
-        self._text, self._values = text, AnswerValues(schema, names, iso=iso)
+        self._text, self._values = text, AnswerValues(schema, names, iso=iso, about=about)
         for name in names:
-            check_name(name, schema, outputs)
+            check_name(name, schema, outputs, about)
 
     def topic(self, answer: AnyAnswer) -> str:
         """Where an answer goes."""

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from tidelog.connectors.mapping.about import About
 from tidelog.connectors.mapping.arithmetic import read_conversion
 from tidelog.connectors.mapping.fields import converter, getter, member_of
 from tidelog.connectors.mapping.mapper import MapMapper
@@ -373,3 +374,15 @@ def test_answers_to_payloads() -> None:
     assert TopicTemplate("alarm/{arg1}", schema, iso=False, outputs=outputs).topic(begins) == "alarm/press_1"
     with pytest.raises(SpecError, match="did you mean `predicate`"):
         Template(schema, "{predicat}", iso=False, outputs=outputs)
+
+
+def test_topics_say_what_payloads_do_of_alarms() -> None:
+    """How urgent an alarm is, and its text; nothing for other outputs."""
+    plan = tidelog.compile(
+        "timeline integer, unit 1 s. input temp(room: text). output seen(room). seen(R) :- temp(R). "
+        'alarm hot(room: text), priority high, text "{room} is hot". hot(R) :- temp(R).'
+    )
+    about = About({alarm.name: alarm for alarm in plan.alarms})
+    topic = TopicTemplate("{severity}/{text}", plan.schema, iso=False, outputs=["hot", "seen"], about=about)
+    assert topic.topic(("hot", ("a/b",), 1, 1)) == "high/a_b is hot"
+    assert topic.topic(("seen", ("a",), 1, 1)) == "/seen(a)"

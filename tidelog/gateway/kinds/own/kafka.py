@@ -69,7 +69,7 @@ def _open_sink(settings: KafkaSinkSettings, opening: SinkOpening) -> KafkaSink:
     from tidelog.connectors.kafka.sink import KafkaSink  # noqa: PLC0415 - only who has Kafka needs its library
 
     def template(text: str) -> TopicTemplate:
-        return TopicTemplate(text, opening.plan.schema, iso=opening.iso, outputs=opening.told)
+        return TopicTemplate(text, opening.plan.schema, iso=opening.iso, outputs=opening.told, about=opening.about())
 
     return KafkaSink(
         settings.name,

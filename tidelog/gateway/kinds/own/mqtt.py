@@ -91,7 +91,8 @@ def _open_sink(settings: MqttSinkSettings, opening: SinkOpening) -> MqttSink | R
     if not settings.topic:
         raise SpecError("it says no `topic` to publish to")
     client = _client(settings, opening.place)
-    topic = TopicTemplate(settings.topic, opening.plan.schema, iso=opening.iso, outputs=opening.told)
+    about, told = opening.about(), opening.told
+    topic = TopicTemplate(settings.topic, opening.plan.schema, iso=opening.iso, outputs=told, about=about)
     if settings.retain == "while-holding":
         return _retaining(settings, opening, client, TopicPresenter(topic, template, opening.told), template.lines)
     retain, choice = settings.retain, opening.choice
