@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from tidelog.connectors.influx.grammar import MOST_TIME, NANOSECONDS, TIME
+from tidelog.connectors.mapping.about import About
 from tidelog.connectors.mapping.moments import NEEDS_UNIT
-from tidelog.connectors.mapping.templates import AnswerValues, check_name, shown
+from tidelog.connectors.mapping.templates import NOBODY, AnswerValues, check_name, shown
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Record, Schema
@@ -32,11 +34,23 @@ _IN_NAMES = re.compile(r"[,= ]")
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
+@dataclass(frozen=True, slots=True)
+class PointTexts:
+    """Templates of points, in which `{name}` stands for what an answer has of that name.
+
+    Without `tags` they are the arguments that are texts, and without `fields` all others, and `active`.
+    """
+
+    measurement: str = "{predicate}"
+    tags: Mapping[str, str] | None = None
+    fields: Mapping[str, Scalar] | None = None
+
+
 class PointEncoder:
     """Writes answers as points. SpecError for a name that no answer has, and for a program without a unit of time.
 
-    `measurement`, `tags` and `fields` are templates, in which `{name}` stands for what an answer has of that name. Where no
-    field has `{active}`, `{state}` or `{ends}`, an end says nothing new, and is not written.
+    Where no field has `{active}`, `{state}` or `{ends}`, an end says nothing new, and is not written. `about` says more of
+    answers.
     """
 
     def __init__(
@@ -44,11 +58,10 @@ class PointEncoder:
         schema: Schema,
         *,
         outputs: Iterable[str],
-        measurement: str = "{predicate}",
-        tags: Mapping[str, str] | None = None,
-        fields: Mapping[str, Scalar] | None = None,
+        texts: PointTexts | None = None,
         iso: bool = False,
         choice: Choice | None = None,
+        about: About = NOBODY,
     ) -> None:
         timeline = schema.timeline
         if timeline.unit is None:
@@ -56,6 +69,8 @@ class PointEncoder:
         self._schema, self._is_integer = schema, timeline.is_integer
         tick = timeline.unit if timeline.is_integer else timeline.unit * timeline.resolution / 2
         self._tick: Fraction = tick * NANOSECONDS["s"]
+        texts = PointTexts() if texts is None else texts
+        measurement, tags, fields = texts.measurement, texts.tags, texts.fields
         self._measurement, self._tags, self._fields = measurement, tags, fields
         self._choice = Choice() if choice is None else choice
         told = [measurement, *(tags or {}).values(), *(fields or {}).values()]
@@ -63,7 +78,7 @@ class PointEncoder:
         outputs = list(outputs)
         for name in names:
             if name != ACTIVE:
-                check_name(name, schema, outputs)
+                check_name(name, schema, outputs, about)
         for name in [*(tags or {}), *(fields or {})]:
             if name == TIME or not name or "\n" in name or name.endswith("\\"):
                 raise SpecError(f"`{name}` is no name of a tag or a field")
@@ -74,7 +89,7 @@ class PointEncoder:
         self._tells_ends = fields is None or any(
             _OF_ENDS & {*_PLACE.findall(text)} for text in fields.values() if isinstance(text, str)
         )
-        self._by_template = AnswerValues(schema, names, iso=iso)
+        self._by_template = AnswerValues(schema, names, iso=iso, about=about)
         self._by_default: dict[str, tuple[AnswerValues, list[str]]] = {}
 
     def encode(self, answers: Sequence[AnyAnswer]) -> bytes:

@@ -123,6 +123,19 @@ def test_a_program_without_a_unit_has_no_times_for_points(tmp_path: Path, capfd:
     assert "a time of day needs to know what a unit of time is" in capfd.readouterr().err
 
 
+def test_tags_say_how_urgent_an_alarm_is(tmp_path: Path) -> None:
+    """`{severity}` and the other names of alarms stand for what they do in payloads."""
+    told = 'tags = { room = "{room}", severity = "{severity}" }\nfields = { says = "{text}", active = "{active}" }\n'
+    file = gateway(tmp_path, FILE.replace('"final"', '"changes"') + told)
+    alarm = 'alarm hot(room: text), priority high, text "{room} is hot".\nhot(R) :- temp(R, C), C > 30.\n'
+    (tmp_path / "plant.tide").write_text(PROGRAM.partition("output")[0] + alarm)
+    assert main(["gateway", file]) == 0
+    assert (tmp_path / "out.lp").read_text().splitlines() == [
+        f'hot,room=hall,severity=high says="hall is hot",active={active} {time}000000000'
+        for active, time in (("true", 5), ("false", 6))
+    ]
+
+
 def test_answers_stand_in_influxdb(server: InfluxDb, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Where they begin and have ended; what is told again changes nothing; a point that is refused is a dead letter."""
     assert server.write('hot,room=loft celsius="a text" 1') == (204, {})

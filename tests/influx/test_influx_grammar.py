@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tidelog
 from influxdb import InfluxDb, influxdb
-from tidelog.connectors.influx.encoder import PointEncoder
+from tidelog.connectors.influx.encoder import PointEncoder, PointTexts
 from tidelog.connectors.influx.grammar import FieldValue, Point, PointReader, is_point
 from tidelog.plans.diagnostics.errors import DataError
 
@@ -276,7 +276,9 @@ NAMES = st.text(st.sampled_from('ab ,=\\"#ä\n'), max_size=5)
 def test_what_is_written_is_read_back(room: str, note: str, value: float, n: int, time: int) -> None:
     """Each answer is the point that it says, or refused: with a line end, a backslash at a tag's end, or beyond 64 bits."""
     encoder = PointEncoder(
-        PLAN.schema, outputs=["hot"], tags={"room": "{room}"}, fields={"c": "{c}", "n": "{n}", "t": "{note}"}
+        PLAN.schema,
+        outputs=["hot"],
+        texts=PointTexts(tags={"room": "{room}"}, fields={"c": "{c}", "n": "{n}", "t": "{note}"}),
     )
     fits = "\n" not in room + note and not room.endswith("\\") and -(2**63) <= n < 2**63 and math.isfinite(value)
     try:

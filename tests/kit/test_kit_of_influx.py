@@ -12,7 +12,7 @@ import pytest
 from brokers import free_port
 from influxdb import DATABASE, InfluxDb, influxdb
 from tidelog.connectors.http import Endpoint, PointsSink, Retries, write_url
-from tidelog.connectors.influx.encoder import PointEncoder
+from tidelog.connectors.influx.encoder import PointEncoder, PointTexts
 from tidelog.connectors.influx.points import Points
 from tidelog.connectors.influx.sources import PointsByUdp
 from tidelog.connectors.mapping.mapper import MapMapper
@@ -47,9 +47,8 @@ class PointsBench(SinkBench):
         retries = Retries(first=0.001, longest=0.05)
         url = write_url(f"http://127.0.0.1:{self._wire.port}", database=DATABASE)
         endpoint = Endpoint(url, retries=retries, timeout=0.3)
-        encoder = PointEncoder(
-            PLAN.schema, outputs=["alarm"], measurement=self._name, tags={"note": "{note}"}, fields={"n": "{n}"}
-        )
+        texts = PointTexts(self._name, tags={"note": "{note}"}, fields={"n": "{n}"})
+        encoder = PointEncoder(PLAN.schema, outputs=["alarm"], texts=texts)
         return PointsSink("alarms", endpoint, encoder)
 
     def arrived(self) -> Sequence[Arrival]:

@@ -9,7 +9,7 @@ import msgspec
 
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
 from tidelog.connectors.formats.endings import compression_of
-from tidelog.connectors.influx.encoder import PointEncoder
+from tidelog.connectors.influx.encoder import PointEncoder, PointTexts
 from tidelog.connectors.influx.grammar import Precision
 from tidelog.connectors.influx.points import Points
 from tidelog.connectors.influx.sources import PackedPointsFile, PointsByUdp, PointsFile, PointsInput
@@ -109,11 +109,10 @@ def _open_sink(settings: InfluxSinkSettings, opening: SinkOpening) -> Sink:
     encoder = PointEncoder(
         opening.plan.schema,
         outputs=opening.told,
-        measurement=settings.measurement,
-        tags=settings.tags,
-        fields=settings.fields,
+        texts=PointTexts(settings.measurement, settings.tags, settings.fields),
         iso=opening.iso,
         choice=opening.choice,
+        about=opening.about(),
     )
     if settings.file:
         if settings.bucket or settings.database or settings.token is not None or settings.headers:
