@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs docs-version java mosquitto postgresql chromium packaging package test-compiled playground extension pictures film \
-    test test-all test-spark coverage format lint bench bench-report clean
+.PHONY: demo help docs docs-version java mosquitto postgresql alertmanager chromium packaging package test-compiled playground \
+    extension pictures film test test-all test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -115,7 +115,7 @@ clean: ## remove .venv and all that was built
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql chromium
+$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql alertmanager chromium
 java:
 	@.ci/java
 
@@ -124,6 +124,9 @@ mosquitto:
 
 postgresql:
 	@.ci/postgresql
+
+alertmanager:
+	@.ci/alertmanager
 
 chromium:
 	@.ci/chromium

@@ -37,14 +37,20 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
 
 
 def tidelog(
-    *arguments: str, given: str = "", cwd: str | Path | None = None, stdout: int | None = None, stderr: int | None = None
+    *arguments: str,
+    given: str = "",
+    cwd: str | Path | None = None,
+    stdin: int | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """What a command says that ends by itself. It runs here, on descriptors of its own: a process would cost much more.
 
-    `stdout` and `stderr` are descriptors to write to, such as a terminal's; nothing is read from them.
+    `stdin` is a descriptor to read from in place of what is given; `stdout` and `stderr` are descriptors to write to, such
+    as a terminal's; nothing is read from them.
     """
     with ExitStack() as stack:
-        standard_input = stack.enter_context(_pipe(given.encode()))
+        standard_input = stack.enter_context(_pipe(given.encode())) if stdin is None else stdin
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
         outputs = [file.fileno() if other is None else other for file, other in zip(files, (stdout, stderr), strict=True)]
         stack.enter_context(chdir(cwd or "."))

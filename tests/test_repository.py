@@ -59,6 +59,7 @@ def test_help_lists_every_target() -> None:
         "java",
         "mosquitto",
         "postgresql",
+        "alertmanager",
         "chromium",
         "packaging",
     }
@@ -103,6 +104,7 @@ def test_public_names_are_pinned() -> None:
         "SpecError",
         "StateDirectory",
         "StateError",
+        "Supervision",
         "TidelogError",
         "Violation",
         "backtest",

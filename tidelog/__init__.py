@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tidelog.runtime.columns.entry import backtest
     from tidelog.runtime.emission.violations import Violation
     from tidelog.runtime.engine import Engine
+    from tidelog.runtime.islands.supervision import Supervision
     from tidelog.runtime.ports.actors import ActorStatistics
     from tidelog.runtime.ports.durability import Backlog, Keep
     from tidelog.runtime.sessions.session import Session
@@ -76,6 +77,7 @@ __all__ = [
     "SpecError",
     "StateDirectory",
     "StateError",
+    "Supervision",
     "TidelogError",
     "Violation",
     "backtest",
@@ -121,6 +123,7 @@ _HOMES = {
     "runtime.ports.actors": ("ActorStatistics",),
     "runtime.ports.durability": ("Backlog", "Keep"),
     "runtime.engine": ("Engine",),
+    "runtime.islands.supervision": ("Supervision",),
     "runtime.batch.entry": ("materialise", "read_frame"),
     "runtime.columns.entry": ("backtest",),
     "runtime.sessions.session": ("Session",),

@@ -41,20 +41,22 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
+    from tidelog.connectors.http.posting import Endpoint, Retries
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
     from tidelog.connectors.http.watching.devices import Devices
     from tidelog.connectors.http.watching.watch import HISTORY, KEPT_FACTS, Watch
-    from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
+    from tidelog.connectors.http.webhook import WebhookSink
 
 __all__ = ["HISTORY", "KEPT_FACTS", "Devices", "Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
 
 _HOMES = {
+    "posting": ("Endpoint", "Retries"),
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
     "watching.devices": ("Devices",),
     "watching.watch": ("HISTORY", "KEPT_FACTS", "Watch"),
-    "webhook": ("Endpoint", "Retries", "WebhookSink"),
+    "webhook": ("WebhookSink",),
 }
 
 if not TYPE_CHECKING:  # a checker would take it that every name is there

@@ -49,7 +49,9 @@ class Actor:
         self.look = NEG
         self.poisoned: Poisoned = _overlook
         self.set_aside: Callable[[Actor], None] = _nothing
-        """Told when the actor is set aside."""
+        """Sets aside who reads what the actor sends, when it is set aside."""
+        self.aside_told: Callable[[Actor], None] = _nothing
+        """Told of it then."""
         self.aside = ""
         """Why it was."""
         self._start, self._supervision = start, supervision
@@ -71,6 +73,11 @@ class Actor:
     def is_awaited(self) -> bool:
         """Whether answers are still to come."""
         return bool(self._awaited)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to `pump`: it has answered, or is gone."""
+        return not self.aside and self._line.has_news
 
     def fileno(self) -> int | None:
         """What becomes readable when it has answered."""
@@ -180,13 +187,17 @@ class Actor:
         if self.aside:
             return
         while True:
-            if self._is_too_often(self._ends, self._supervision.restarts):
+            blame = self._line.blame
+            if blame != "others" and self._is_too_often(self._ends, self._supervision.restarts):
                 self._give_up(f"its process ended more than {self._supervision.restarts} times")
                 return
-            if self._suspect == self._answered and self._awaited and self._answered < self._told:
-                self._look_for_poison(OperatorError("", "", "(an actor)", "its process ended twice behind the same fact"))
-                return
-            self._suspect = self._answered
+            if blame == "it":
+                if self._suspect == self._answered and self._suspected() is not None:
+                    self._look_for_poison(
+                        OperatorError("", "", "(an actor)", "its process ended twice behind the same fact")
+                    )
+                    return
+                self._suspect = self._answered
             self._restarts += 1
             self._renew()
             with suppress(BrokenError):
@@ -232,22 +243,21 @@ class Actor:
 
     def _look_for_poison(self, error: TidelogError) -> None:
         """What it was told first of what it has not answered, it cannot take: leave out the facts by which it fails."""
-        number = self._answered + 1
-        is_first = not self._awaited or self._awaited[0][0] == number
-        entry = next((found for found in self._log if found.number == number and is_first), None)
-        portion = None if entry is None else portion_of(entry.message)
-        if self._supervision.strategy == "end" or isinstance(error, StateError) or is_of_memory(error):
+        suspected = self._suspected()
+        is_of_room = isinstance(error, StateError) or is_of_memory(error)
+        if self._supervision.strategy == "end" or is_of_room or suspected is None:
             self._give_up(_told(error), error)
             return
-        if entry is None or portion is None or not portion.facts or portion.arrivals:
-            self._give_up(_told(error), error)
-            return
+        entry, portion = suspected
+        number = entry.number
         search = Search(self, [found for found in self._log if found.number < number])
         try:
             outcome, pieces = search.take(portion)
         except UnfitError as unfit:
             self._give_up(_told(unfit.error or error), error)
             return
+        if search.poisons:  # they, which it is not told again, have ended its process
+            self._ends.clear()
         for predicate, fact, reason in search.poisons:
             self._found += 1
             self.poisoned(self, predicate, fact, reason)
@@ -267,6 +277,17 @@ class Actor:
             self._begin_again()
             return
         self._take(outcome)
+
+    def _suspected(self) -> tuple[Entry, Portion] | None:
+        """What it was told first of what it has not answered, where that has facts that may be left out."""
+        number = self._answered + 1
+        if self._awaited and self._awaited[0][0] != number:
+            return None
+        entry = next((found for found in self._log if found.number == number), None)
+        portion = None if entry is None else portion_of(entry.message)
+        if entry is None or portion is None or not portion.facts or portion.arrivals:
+            return None
+        return entry, portion
 
     def try_again(self, messages: Sequence[bytes | Told], state: bytes | None) -> list[Reply]:
         """Start anew from a state, be told these messages, and return the answers, up to the first failure."""
@@ -320,6 +341,7 @@ class Actor:
         self._log.clear()
         self._awaited.clear()
         self._state = None
+        self.aside_told(self)
         self.set_aside(self)
         for entry in unanswered:
             self._answered = entry.number

@@ -11,7 +11,7 @@ import selectors
 import socket
 from collections import deque
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tidelog.runtime.islands.messages import Reply, Told, pack, unpack_reply, unpack_told
 from tidelog.runtime.islands.part import Part, Work
@@ -31,6 +31,10 @@ class BrokenError(Exception):
     """The actor at the other end is gone."""
 
 
+Blame = Literal["it", "others", "nobody"]
+"""Whose message a process took when it ended: the actor's own, another's that lives there, too, or no one's."""
+
+
 class Line(Protocol):
     """Carries messages to one actor. Raises BrokenError where that is gone."""
 
@@ -47,6 +51,16 @@ class Line(Protocol):
 
     def fileno(self) -> int | None:
         """What becomes readable when something has come; None where answers come at once."""
+        ...
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come that was not taken yet, or the actor is known to be gone."""
+        ...
+
+    @property
+    def blame(self) -> Blame:
+        """Who is to blame for it that the actor is gone."""
         ...
 
     def close(self) -> None:
@@ -74,32 +88,54 @@ class LocalLine:
         """Answers come at once."""
         return None
 
+    @property
+    def has_news(self) -> bool:
+        """Whether an answer was not taken yet."""
+        return bool(self.replies)
+
+    @property
+    def blame(self) -> Blame:
+        """It is alone."""
+        return "it"
+
     def close(self) -> None:
         """Let the actor go."""
         self._part = None
 
 
 class WorkerLink:
-    """To a worker, over a connected socket: messages to its parts, and their answers, each with the part's number."""
+    """To a worker, over a connected socket: messages to its parts, and their answers, each with the part's number.
 
-    def __init__(self, link: socket.socket, process: int) -> None:
+    A selector watches it as long as the worker is there: whether something has come, and, while something waits to be sent,
+    whether there is room for it.
+    """
+
+    def __init__(self, link: socket.socket, process: int, selector: selectors.BaseSelector) -> None:
         self._link = link
         link.setblocking(False)
         self.process = process
         """The id of the worker's process."""
+        self._selector = selector
+        self._watched = 0
+        self._asked: deque[bytes] = deque()  # the addresses of the messages that were not answered, in their order
         self.replies: dict[bytes, deque[Reply]] = {}
         """The answers of each part that somebody has a line to, by its address."""
         self.is_broken = False
         """Whether the worker is gone: what it had answered before that is there."""
         self._unsent = bytearray()
         self._unread = bytearray()
+        self._watch()
 
     def send(self, address: bytes, data: bytes) -> None:
         """Send a message; what does not go yet goes with the next `pump`. BrokenError where the worker is gone."""
+        if self.is_broken:
+            raise BrokenError
+        self._asked.append(address)
         self._unsent += (len(data) + _ADDRESS).to_bytes(_HEAD, "big") + address + data
         self._flush()
         while len(self._unsent) > _MOST_UNSENT:
             self._exchange(None)
+        self._watch()
         if self.is_broken:
             raise BrokenError
 
@@ -107,10 +143,12 @@ class WorkerLink:
         """Read what has come, and send what waits."""
         self._flush()
         self._read()
+        self._watch()
 
     def wait(self, timeout: float | None) -> None:
         """Wait until something has come, at most so long; then do the same."""
         self._exchange(timeout)
+        self._watch()
 
     def fileno(self) -> int:
         """The socket's."""
@@ -119,7 +157,27 @@ class WorkerLink:
     def close(self) -> None:
         """The worker ends once it sees that."""
         self.is_broken = True
+        self._watch()
         self._link.close()
+
+    def blame(self, address: bytes) -> Blame:
+        """Whose message the worker took when it ended: it answers in order, so it is the first without an answer."""
+        if not self._asked:
+            return "nobody"
+        return "it" if self._asked[0] == address else "others"
+
+    def _watch(self) -> None:
+        """Let the selector know what is waited for."""
+        events = 0 if self.is_broken else selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+        if events == self._watched:
+            return
+        if not self._watched:
+            self._selector.register(self, events)
+        elif events:
+            self._selector.modify(self, events)
+        else:
+            self._selector.unregister(self)
+        self._watched = events
 
     def _exchange(self, timeout: float | None) -> None:
         """Wait until something can be read or sent, and do so."""
@@ -167,6 +225,7 @@ class WorkerLink:
             if len(unread) < end:
                 break
             body = begin + _HEAD + _ADDRESS
+            self._asked.popleft()
             replies = self.replies.get(bytes(unread[begin + _HEAD : body]))
             if replies is not None:  # else a part that failed had more to take
                 with memoryview(unread) as view:
@@ -186,8 +245,6 @@ class WorkerLine:
 
     def send(self, message: bytes | Told) -> None:
         """Send a message; what does not go yet goes with the next `pump`."""
-        if self._link.is_broken:
-            raise BrokenError
         self._link.send(self._address, message if isinstance(message, bytes) else pack(message))
 
     def pump(self, timeout: float | None = 0.0) -> None:
@@ -203,6 +260,16 @@ class WorkerLine:
     def fileno(self) -> int | None:
         """The socket's, which the parts of a worker share."""
         return self._link.fileno()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come that was not taken yet, or the worker is known to be gone."""
+        return bool(self.replies) or self._link.is_broken
+
+    @property
+    def blame(self) -> Blame:
+        """Whose message the worker took when it ended."""
+        return self._link.blame(self._address)
 
     def close(self) -> None:
         """The part is of no use any more; others of the worker may be."""

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG
@@ -162,7 +163,7 @@ class IslandNetwork:
     def pump(self) -> None:
         """Take the answers that have come."""
         for actor in self.actors:
-            if actor.is_awaited:
+            if actor.has_news:
                 actor.pump()
         self._advance()
 
@@ -172,7 +173,7 @@ class IslandNetwork:
             awaited = next(actor for actor in self.actors if actor.is_awaited)
             awaited.pump(None)
             for actor in self.actors:
-                if actor.is_awaited:
+                if actor.has_news:
                     actor.pump()
             self._advance()
 
@@ -192,22 +193,27 @@ class IslandNetwork:
             return
         self._is_advancing = True
         try:
-            self._move_on()
+            while self._move_on():  # an actor that is set aside meanwhile lets earlier deliveries get on
+                pass
         finally:
             self._is_advancing = False
         while self._open and self._is_through(self._open[0]):
             self.landed.append(self._land(self._open.popleft()))
 
-    def _move_on(self) -> None:
+    def _move_on(self) -> bool:
+        """Returns whether any delivery has got on."""
         ahead = len(self._levels)
+        has_moved = False
         for passage in self._open:
             while not passage.waits and passage.level + 1 < ahead:
                 passage.level += 1
+                has_moved = True
                 for island in self._levels[passage.level]:
                     self._tell(passage, island)
             ahead = passage.level + 1
             if not ahead:
                 break
+        return has_moved
 
     def _is_through(self, passage: _Passage) -> bool:
         return not passage.waits and passage.level + 1 >= len(self._levels)
@@ -215,10 +221,11 @@ class IslandNetwork:
     def _tell(self, passage: _Passage, island: int) -> None:
         first = self._first[island]
         for index, actor in enumerate(self.shards[island], first):
-            facts, remote = passage.facts.pop(index, {}), passage.remote.pop(index, [])
-            is_due = (
-                facts
-                or remote
+            facts, remote = passage.facts.pop(index, {}), _in_order(passage.remote.pop(index, []))
+            is_due = remote or (
+                isinstance(passage.message, Presume | Rest)  # which ask of all times so far
+                if passage.message is not None
+                else facts
                 or passage.start is not None
                 or passage.comes_up
                 or passage.is_for_all
@@ -227,7 +234,7 @@ class IslandNetwork:
                 or actor.is_awaited
                 or passage.frontier >= actor.look
             )
-            if is_due and (passage.message is None or remote):
+            if is_due:
                 portion = Portion(
                     passage.frontier,
                     facts,
@@ -344,6 +351,30 @@ class IslandNetwork:
         """No actor is told anything more."""
         for actor in self.actors:
             actor.close()
+
+
+def _in_order(sent: list[Step]) -> list[Step]:
+    """What several shards have sent of one step as one message, by the begins of its facts, as one network would."""
+    if len({item.step for item in sent}) == len(sent):
+        return sent
+    by_step: dict[str, list[Step]] = {}
+    for item in sent:
+        by_step.setdefault(item.step, []).append(item)
+    return [_together(name, parts) if len(parts) > 1 else parts[0] for name, parts in by_step.items()]
+
+
+def _together(step: str, parts: Sequence[Step]) -> Step:
+    facts = [fact for part in parts for fact in part.facts]
+    if all(part.begun is None for part in parts):
+        return Step(step, sorted(facts, key=_begin))
+    notices = Notices()
+    for part in parts:  # what begins and ends within them is a fact
+        notices.follow_with(Notices(part.begun or (), part.ended), facts)
+    return Step(step, sorted(facts, key=_begin), list(notices.begun.items()), notices.ended)
+
+
+def _begin(fact: Fact) -> int:
+    return fact[1]
 
 
 def _index(outcome: tuple[int, Outcome]) -> int:

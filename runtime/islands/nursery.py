@@ -4,8 +4,8 @@ It has one thread and no event loop, so that it can be forked. The engine, which
 nursery as a program of its own, tells it what the workers are to run, and sends it one end of a pair of sockets for each
 worker that it wants. A worker lives as long as the other end does.
 
-Signals for the engine reach its workers, too, where they come from a terminal or a service manager: workers do not heed
-them, and end when the engine does.
+Signals for the engine would reach its workers, too, where they come from a terminal or a service manager. So they are a
+group of processes of their own, which do not heed such signals, and end when the engine does.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from tidelog.runtime.ports.interfaces import EmitMode
 _HEAD = 4
 _MODULE = "tidelog.runtime.islands.nursery"
 _FORK = b"f"
+BUFFER = 1 << 20
+"""How many bytes a socket to a worker takes before whoever writes has to wait, as far as the system lets it."""
 
 
 class PackedWork(msgspec.Struct, array_like=True, frozen=True):
@@ -50,7 +52,7 @@ class Nursery:
     """
 
     def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, memory: int | None = None) -> None:
-        self.selector = selector
+        self._selector = selector
         self._memory = memory
         self._packed = msgspec.msgpack.encode(
             [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
@@ -86,7 +88,7 @@ class Nursery:
             environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             arguments = [sys.executable, "-m", _MODULE, str(theirs.fileno()), str(self._memory or 0)]
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                arguments, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL
+                arguments, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL, process_group=0
             )
         self._link = ours
         with suppress(OSError):  # if it ends at once, asking it for a worker fails
@@ -98,14 +100,17 @@ class Nursery:
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                end.setsockopt(socket.SOL_SOCKET, size, 1 << 20)
-        with theirs:
-            socket.send_fds(self._link, [_FORK], [theirs.fileno()])
-        answer = self._link.recv(_HEAD)
-        if len(answer) < _HEAD:
+                end.setsockopt(socket.SOL_SOCKET, size, BUFFER)
+        try:
+            with theirs:
+                socket.send_fds(self._link, [_FORK], [theirs.fileno()])
+            answer = self._link.recv(_HEAD)
+            if len(answer) < _HEAD:
+                raise OSError("the nursery has ended")
+        except BaseException:
             ours.close()
-            raise OSError("the nursery has ended")
-        return WorkerLink(ours, int.from_bytes(answer, "big"))
+            raise
+        return WorkerLink(ours, int.from_bytes(answer, "big"), self._selector)
 
 
 class Worker:
@@ -121,14 +126,12 @@ class Worker:
         if self._link is None or self._link.is_broken:
             self.close()
             self._link = self._nursery.worker()
-            self._nursery.selector.register(self._link, selectors.EVENT_READ)
         self._starts += 1
         return WorkerLine(self._link, part, self._starts), self._link.process
 
     def close(self) -> None:
         """It is not needed any more."""
         if self._link is not None:
-            self._nursery.selector.unregister(self._link)
             self._link.close()
             self._link = None
 

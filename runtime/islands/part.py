@@ -94,7 +94,8 @@ class Part:
         elif isinstance(message, Begin):
             network.begin()
         elif isinstance(message, Presume):
-            network.presume(message.until)
+            operators = network.graph.operators
+            network.presume({step: time for step, time in message.until.items() if step in operators})
         elif isinstance(message, Rest):
             network.rest()
         elif isinstance(message, Finish):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import selectors
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,13 +20,14 @@ from tidelog.plans.diagnostics.errors import SnapshotError, TidelogError
 from tidelog.plans.islands.island import Island, owner
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.islands.sub_plan import island_plan
+from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
 from tidelog.runtime.islands.cutting import cut_state, join_states
 from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
-from tidelog.runtime.islands.lines import Line, LocalLine
+from tidelog.runtime.islands.lines import Line, LocalLine, WorkerLink
 from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
@@ -37,6 +39,8 @@ from tidelog.runtime.ports.interfaces import Rejected, Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
+
+logger = logging.getLogger("tidelog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,13 @@ class SpreadReasoner(Reasoner):
         return self._network_of
 
     def _cut(self) -> tuple[Island, ...]:
-        return islands_of(self.plan, "rule" if self.layout.actors == "rule" else "islands")
+        """The islands of the plan; of one without steps, which asks questions alone, one that does nothing."""
+        found = islands_of(self.plan, "rule" if self.layout.actors == "rule" else "islands")
+        return found or (Island(0, "(nothing)", (), (), None, {}, (), ()),)
+
+    def _plan_of_states(self) -> Plan:
+        """The plan of which the state is one: where nothing is to be dropped early, nothing is known of what may be."""
+        return self.plan if self.settings.prospects else replace(self.plan, prospects=Prospects())
 
     def _deploy(self) -> IslandNetwork:
         """Start the actors of the plan."""
@@ -133,7 +143,12 @@ class SpreadReasoner(Reasoner):
     def _actor(self, island: Island, shard: int, start: Callable[[], tuple[Line, int]]) -> Actor:
         actor = Actor(island.name, island.number, shard, start, self.layout.supervision)
         actor.poisoned = self._leave_out
+        actor.aside_told = self._tell_aside
         return actor
+
+    def _tell_aside(self, actor: Actor) -> None:
+        shard = f", shard {actor.shard}" if len(self._islands.shards[actor.island]) > 1 else ""
+        logger.error("`%s`%s was set aside, and tells nothing more: %s", actor.name, shard, actor.aside)
 
     def _leave_out(self, actor: Actor, predicate: str, fact: Fact, reason: str) -> None:
         record = (predicate, *fact)
@@ -226,7 +241,12 @@ class SpreadReasoner(Reasoner):
 
     def land(self) -> None:
         """Take what has landed, without waiting."""
-        self._islands.pump()
+        islands = self._islands
+        for key, _ in self._selector.select(0):
+            link = key.fileobj
+            if isinstance(link, WorkerLink):
+                link.pump()
+        islands.pump()
         self._take_landed()
 
     def drain(self) -> None:
@@ -367,13 +387,13 @@ class SpreadReasoner(Reasoner):
         for actor in self._islands.actors:
             if actor.aside:
                 raise SnapshotError(f"the actor `{actor.name}` was set aside: {actor.aside}")
-        united = []
+        united, whole_plan = [], self._plan_of_states()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             states = [msgspec.msgpack.decode(saved[actor]) for actor in actors]
-            plan = island_plan(self.plan, island)
+            plan = island_plan(whole_plan, island)
             shards = len(actors)
             united.append(states[0] if shards == 1 else unite(plan, island, states, partial(owner, shards=shards)))
-        whole = join_states(self.plan, self.islands, united)
+        whole = join_states(whole_plan, self.islands, united)
         held = self._outlet.snapshot()
         outlet = whole["outlet"] | {"held": held["held"], "since": held["since"]}
         return self._state_of(whole["network"], outlet)
@@ -386,11 +406,13 @@ class SpreadReasoner(Reasoner):
         self._take_over(twin)
         whole: State = {"network": state["network"], "outlet": state["outlet"]}
         self._outlet.restore(state["outlet"])
-        self.drain()
+        self._islands.drain()  # what the program's own facts give was told by then
+        self._take_landed()
+        whole_plan = self._plan_of_states()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
-            part = cut_state(self.plan, island, whole)
+            part = cut_state(whole_plan, island, whole)
             shards = len(actors)
-            plan = island_plan(self.plan, island)
+            plan = island_plan(whole_plan, island)
             states = [part] if shards == 1 else divide(plan, island, part, partial(owner, shards=shards), shards)
             for actor, found in zip(actors, states, strict=True):
                 actor.go_on_from(msgspec.msgpack.encode(found))

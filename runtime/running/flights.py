@@ -57,6 +57,7 @@ class Flights:
 
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
+        self._has_begun = False
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
@@ -65,8 +66,11 @@ class Flights:
         self._failure: TidelogError | None = None
 
     def begin(self) -> None:
-        """From now on what arrives is noted."""
-        self._session.landing, self._session.asked = self._land, self._asked
+        """From now on what arrives is noted: what was told before, such as in a replay, is not."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._session.landing, self._session.asked = self._land, self._asked
+            self._session.left_out.clear()
 
     def depart(self, event: Event | None, position: dict[str, Any] | None) -> None:
         """The session was told an event just now."""
@@ -117,7 +121,7 @@ class Flights:
         while True:
             await anyio.wait_readable(self._session.fileno())
             self._land_some()
-            await self._pass_on(pass_on)
+            await pass_on()
 
     async def keep_passing(self, pass_on: Callable[[], Awaitable[None]]) -> None:
         """Pass on what was taken by who only asked the actors for something; raises what they failed by then."""
@@ -125,14 +129,8 @@ class Flights:
             self._news = anyio.Event()
             if self._failure is not None:
                 raise self._failure
-            await self._pass_on(pass_on)
+            await pass_on()
             await self._news.wait()
-
-    async def _pass_on(self, pass_on: Callable[[], Awaitable[None]]) -> None:
-        await pass_on()
-        if self._room is not None and not self.is_full:
-            self._room.set()
-            self._room = None
 
     def _asked(self, failure: TidelogError | None) -> None:
         """Somebody has asked the actors for something, and taken what they had answered by then."""
@@ -157,6 +155,9 @@ class Flights:
         while self._flights and self._flights[0].number <= landed.number:
             flight = self._flights.popleft()
             self._arrive(flight.event, flight.position, flight.frontier, flight.asked)
+        if self._room is not None and not self.is_full:
+            self._room.set()
+            self._room = None
 
     def _arrive(
         self, event: Event | None, position: dict[str, Any] | None, frontier: int, asked: Sequence[AnyAnswer]

@@ -166,13 +166,21 @@ class Runner(Asked):
             raise MethodError("a run without a state follows nobody")
         return await self._way.stand_by(self._show)
 
+    def give_up(self) -> None:
+        """It is not to be run: the workers that it has started to follow another run end."""
+        self._session.close()
+
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
 
         StateError if what is held grows beyond `max_state`; it tells how many answers every sink had taken by then, or, with
         a state, how many are stored. SpecError or SnapshotError where the state is that of another run, or damaged.
         """
-        await self._way.begin()
+        try:
+            await self._way.begin()
+        except BaseException:
+            self._session.close()
+            raise
         if self._flights is not None:
             self._flights.begin()
         if self._times is not None:

@@ -28,7 +28,8 @@ import tidelog
 from children import WAIT
 from tidelog.connectors import FileSink, JsonEncoder, ListenerSink, SocketSink, TextEncoder, UnixAddress
 from tidelog.connectors.formats.formatting import Encoder
-from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
+from tidelog.connectors.http.posting import Endpoint, Retries
+from tidelog.connectors.http.webhook import WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.connectors.mqtt.retained.board import TopicPresenter
@@ -56,6 +57,8 @@ LONG = hot("poison" + "x" * 70_000)
 CASES = {
     ("FileSink", "not encodable"),
     ("ListenerSink", "not encodable"),
+    *(("AlertmanagerSink", kind) for kind in KINDS),  # in tests/notify/test_alertmanager.py
+    *(("MailSink", kind) for kind in KINDS),  # in tests/notify/test_mail.py
     ("MqttSink", "not encodable"),
     ("MqttSink", "refused for good"),
     ("MqttSink", "refused for now"),

@@ -19,12 +19,13 @@ def short_ends() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def settled_heap() -> Iterator[None]:
-    """Let the collector pass over what was there before, so that collecting after each test is cheap."""
+def settled_heap() -> None:
+    """Let the collector pass over what was there before, so that collecting after each test is cheap.
+
+    That stays so: were it looked through again, each module would pay for all that was ever imported.
+    """
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -36,10 +36,10 @@ def lines_of(path: Path) -> int:
 
 @pytest.mark.slow
 def test_a_pump_runs_dry_as_pandas_says(tmp_path: Path) -> None:
-    """A year of CSV, one reading a minute, some of them missing."""
+    """Two months of CSV, one reading a minute, some of them missing."""
     random = Random(5)
     idle, rows = False, []
-    for minute in range(365 * 24 * 60):
+    for minute in range(60 * 24 * 60):
         idle = idle != (random.random() < (0.2 if idle else 0.002))
         if random.random() > 0.01:
             rows.append((BEGIN + pd.Timedelta(minutes=minute), "p1", 2.5, 0 if idle else 40))
@@ -49,7 +49,7 @@ def test_a_pump_runs_dry_as_pandas_says(tmp_path: Path) -> None:
     done = tidelog_here("run", "examples/tasks/pump.tide", *arguments, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     found = run_path(str(TASKS / "pump.py"))["dry"](readings)
-    assert len(found) > 100
+    assert len(found) > 30
     shown = zip(*(found[name].dt.strftime("%Y-%m-%dT%H:%M:%SZ") for name in ("from", "to")), strict=True)
     assert done.stdout.splitlines() == [f"dry(p1)@[{begin},{end}]" for begin, end in shown]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from odd_brokers import OddBroker
 
-from children import WAIT
+from children import tidelog
 
 PROGRAM = """timeline integer, unit 1 s.
 input tripped(pump: text).
@@ -59,8 +57,7 @@ def test_each_sink_is_told_of_the_alarms_that_it_asks_for(tmp_path: Path) -> Non
         (tmp_path / "plant.tide").write_text(PROGRAM)
         (tmp_path / "plant.toml").write_text(SETTINGS + "".join(a + b for a, b in zip(sinks, told, strict=True)))
         (tmp_path / "readings.jsonl").write_text("".join(json.dumps(reading) + "\n" for reading in READINGS))
-        command = [sys.executable, "-m", "tidelog", "gateway", str(tmp_path / "plant.toml")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+        done = tidelog("gateway", str(tmp_path / "plant.toml"))
         assert done.returncode == 0, done.stderr
         found: dict[str, list[tuple[str, int, int | None]]] = {}
         for message in broker.taken:
@@ -98,8 +95,7 @@ def run(folder: Path, broker: OddBroker, more: str, readings: list[dict[str, obj
     (folder / "plant.tide").write_text(STORMS)
     (folder / "plant.toml").write_text(SETTINGS + sink + more)
     before = len(broker.taken)
-    command = [sys.executable, "-m", "tidelog", "gateway", str(folder / "plant.toml")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+    done = tidelog("gateway", str(folder / "plant.toml"))
     assert done.returncode == 0, done.stderr
     found = []
     for message in broker.taken[before:]:

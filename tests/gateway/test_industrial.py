@@ -20,7 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from brokers import free_port
 from children import WAIT, child, tidelog
-from plcs import Plant, modbus, plant, unit
+from plcs import Plant, collected, modbus, plant, unit  # noqa: F401 - `collected` is a fixture
 from services import TIDELOG, hear, systemd
 from waiting import eventually
 

@@ -28,7 +28,7 @@ from test_opcua_alarms import run as run_alarms
 import tidelog
 from brokers import free_port
 from children import WAIT, child
-from plcs import Plant, modbus, plant, unit
+from plcs import Plant, collected, modbus, plant, unit  # noqa: F401 - `collected` is a fixture
 from services import TIDELOG
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
@@ -42,7 +42,7 @@ from waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
-KILLS = int(os.environ.get("KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "10"))
 PROGRAM = """timeline integer, unit 1 ms, round down.
 input seen(n: integer).
 input level(n: integer).

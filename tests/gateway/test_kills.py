@@ -7,8 +7,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from killed import Child
 from paho.mqtt.client import Client, MQTTv5
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
@@ -134,37 +133,6 @@ class Receiver:
         if name not in self._ids:
             self._ids.add(name)
             self.numbers.append(json.loads(message.payload)["n"])
-
-
-class Child:
-    """A process, which can be killed and started again."""
-
-    def __init__(self, *command: str) -> None:
-        self._command = command
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self._process = subprocess.Popen([sys.executable, *self._command], stderr=subprocess.DEVNULL)
-
-    def __enter__(self) -> Child:
-        self.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._process is not None:
-            self.end(signal.SIGKILL)
-
-    def send(self, number: int) -> None:
-        """Send it a signal that does not end it."""
-        assert self._process is not None
-        self._process.send_signal(number)
-
-    def end(self, number: int) -> int:
-        assert self._process is not None
-        self._process.send_signal(number)
-        code = self._process.wait(WAIT)
-        self._process = None
-        return code
 
 
 def gateway_of(file: Path) -> Child:

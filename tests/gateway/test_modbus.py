@@ -12,7 +12,7 @@ from pymodbus import FramerType
 import tidelog
 from brokers import free_port
 from children import WAIT
-from plcs import Asked, modbus, serial_line, unit
+from plcs import Asked, collected, modbus, serial_line, unit  # noqa: F401 - `collected` is a fixture
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.modbus.device import ModbusDevices

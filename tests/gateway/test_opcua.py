@@ -18,7 +18,7 @@ import tidelog
 from brokers import free_port
 from children import WAIT
 from children import tidelog as command
-from plcs import Plant, plant
+from plcs import Plant, collected, plant  # noqa: F401 - `collected` is a fixture
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.opcua.settings import NodeSettings, OpcUaSettings

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from brokers import free_port
-from plcs import Plant, modbus, plant, unit
+from plcs import Plant, collected, modbus, plant, unit  # noqa: F401 - `collected` is a fixture
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.modbus.device import ModbusDevices

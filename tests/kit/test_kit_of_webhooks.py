@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tidelog.connectors.http.webhook import Endpoint, Retries, WebhookSink
+from tidelog.connectors.http.posting import Endpoint, Retries
+from tidelog.connectors.http.webhook import WebhookSink
 from tidelog.testing.connectors import PLAN, POISON, Arrival, SinkBench, SinkKit, alarm, number_in
 
 

@@ -1,4 +1,4 @@
-"""A gateway that writes to PostgreSQL, and the server, killed at twenty moments: every answer is a row, once."""
+"""A gateway that writes to PostgreSQL, and the server, killed at ten moments: every answer is a row, once."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ name = "history"
 type = "sql"
 url = "{url}"
 """
-READINGS = 20_000
-KILLS = 20
-OF_SERVER = 6
+READINGS = 10_000
+KILLS = 10
+OF_SERVER = 4
 """Of so many kills all but one are those of the server, which is back sooner."""
 OPEN = 2
 """The last readings, of which it is not certain that they have ended: more could come."""

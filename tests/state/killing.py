@@ -2,7 +2,7 @@
 
 Run under LD_PRELOAD of `shim.c`. Each run is a fork of this process. It is killed at its n-th call, for n = 1, 1 + STRIDE …,
 then run again until it comes to its end. Whether its sink then holds what an undisturbed run's holds is written as JSON. A
-mutant is the run with a mistake, which has to show.
+mutant is the run with a mistake, which has to show: it is killed until it does.
 """
 
 from __future__ import annotations
@@ -193,6 +193,8 @@ def run() -> None:
         if not was_disturbed:
             break
         found.append(held == golden)
+        if mutants and held != golden:
+            break  # it shows
     json.dump({"golden": len(golden), "same": found}, sys.stdout)
 
 

@@ -30,6 +30,9 @@ WAYS = {
     "other shapes": ("other shapes", "no passing"),
     "other alarms": ("other alarms",),
 }
+LONG = ("other names", "other shapes")
+"""Those that are left to `make test-all`: all of them take tens of seconds."""
+EACH_WAY = [pytest.param(way, marks=[pytest.mark.long] * (way in LONG)) for way in WAYS]
 
 
 @pytest.fixture(params=STORED, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -76,7 +79,7 @@ def plan_of(sample: Sample, way: str) -> Plan:
         return sample.plan()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", EACH_WAY)
 def test_a_state_goes_on(folder: Path, way: str) -> None:
     """Each run that was killed fills its outbox, in this version and in later ones, with what one tells that was never
     stopped, and with each answer once."""
@@ -90,7 +93,7 @@ def test_a_state_goes_on(folder: Path, way: str) -> None:
     assert found[: len(before)] == before != found
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", EACH_WAY)
 def test_a_snapshot_goes_on(folder: Path, way: str) -> None:
     """A session from each snapshot tells what one tells that was never stopped."""
     sample = read_sample(folder)

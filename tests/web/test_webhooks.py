@@ -15,7 +15,8 @@ from trio.testing import MockClock
 
 import tidelog
 from tidelog.connectors.http import Endpoint, WebhookSink
-from tidelog.connectors.http.webhook import Retries, sign
+from tidelog.connectors.http.posting import Retries
+from tidelog.connectors.http.webhook import sign
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.durability import Heading
 from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected

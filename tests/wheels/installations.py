@@ -89,6 +89,7 @@ class Place:
             "PATH": f"{self.bin}:{tools}:/usr/local/bin:/usr/bin:/bin",
             "PIP_FIND_LINKS": str(self.wheels),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_COMPILE": "0",  # what is not imported is not compiled: pip takes this as the value of `compile`
             "UV_FIND_LINKS": str(self.wheels),
             "UV_PYTHON": sys.executable,
             "UV_PYTHON_DOWNLOADS": "never",

@@ -77,7 +77,7 @@ def make_unit(program: ProgramSettings, plan: Plan, settings: GatewaySettings, f
             if isinstance(sink, SpecSinkSettings) and is_outbox(sink.spec):
                 unit.outboxes[sink.name] = read_outbox(sink, plan, settings, folder)
             else:
-                unit.sinks[sink.name] = _sink(sink, plan, settings, folder)
+                unit.sinks[sink.name] = _sink(sink, plan, settings, folder, program.name)
             unit.choices[sink.name] = choice_of(sink, plan)
             if isinstance(sink, Limited):
                 unit.limits[sink.name] = _limits(sink, settings)
@@ -133,12 +133,12 @@ def _source(source: EndSettings, plan: Plan, settings: GatewaySettings, folder: 
         return kind.open(source, SourceOpening(Place(settings.name, folder), plan, settings))
 
 
-def _sink(sink: EndSettings, plan: Plan, settings: GatewaySettings, folder: Path) -> Sink:
+def _sink(sink: EndSettings, plan: Plan, settings: GatewaySettings, folder: Path, program: str) -> Sink:
     kind = sink_kind_of(sink)
     iso = settings.iso and plan.timeline.unit is not None
     place, told, choice = Place(settings.name, folder), told_to(sink, plan), choice_of(sink, plan)
     with _extra(kind.needs):
-        return kind.open(sink, SinkOpening(place, plan, settings, told, choice, iso))
+        return kind.open(sink, SinkOpening(place, plan, settings, told, choice, iso, program))
 
 
 def _limits(sink: Limited, settings: GatewaySettings) -> SinkLimits:

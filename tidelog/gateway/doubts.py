@@ -8,7 +8,8 @@ from tidelog.connectors.mapping.mapper import unread_levels
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.hiding import is_secret
 from tidelog.gateway.file.settings import GatewaySettings
-from tidelog.gateway.kinds.own.webhook import WebhookSinkSettings
+from tidelog.gateway.kinds.own.alertmanager import AlertmanagerSinkSettings
+from tidelog.gateway.kinds.own.webhook import PostingSinkSettings
 from tidelog.gateway.kinds.settings import TakesMessages
 from tidelog.plans.islands.islands import islands_of
 
@@ -25,7 +26,7 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
             yield f"program `{name}` has no `[[sink]]`: what it tells {seen}"
         yield from _idle_workers(unit)
     for sink in settings.sink:
-        if isinstance(sink, WebhookSinkSettings):
+        if isinstance(sink, PostingSinkSettings | AlertmanagerSinkSettings):
             for header, value in sink.headers.items():
                 if isinstance(value, str) and is_secret(header):
                     yield f'sink `{sink.name}`: the header `{header}` stands in the file: say `{{ env = "NAME" }}`'

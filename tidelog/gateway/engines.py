@@ -18,18 +18,21 @@ from tidelog.connectors.mapping.messages import HearsMessages, Message, write_re
 from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
+from tidelog.connectors.sinks.explaining import Explaining
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.connectors.transport.links import Linked
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.settings import GatewaySettings
 from tidelog.gateway.observing import Observers, TapObserver
 from tidelog.gateway.outboxes import close_outboxes
+from tidelog.gateway.reasons import Reasons
 from tidelog.gateway.step_taps import StepTaps
 from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.durable.hot import Hot
 from tidelog.runtime.emission.violations import Violation
+from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.actors import read_actors
 from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
 from tidelog.runtime.running.runner import GRACE, Runner
@@ -75,13 +78,16 @@ class Running:
             ends = (*unit.sources.items(), *unit.sinks.items())
             watch.links = {name: end for name, end in ends if isinstance(end, Linked)}
             watch.devices = [source for source in unit.sources.values() if isinstance(source, Devices)]
-        self.engine = self._make(letters)
+        explaining = [sink for sink in unit.sinks.values() if isinstance(sink, Explaining) and sink.asks_why]
+        self.engine = self._make(letters, remembers=watch is not None or bool(explaining))
         self.engine.write_times(self._times)
+        for sink in explaining:
+            sink.explain_by(Reasons(self.engine, self._times.at).why)
         prefix = f"{unit.settings.name}:" if len(settings.programs) > 1 else ""
         listen = self.engine.listen
         self._steps = StepTaps(unit.plan, taps, listen, self._times, taken=self._ends(), prefix=prefix)
 
-    def _make(self, letters: DeadLetterWriter) -> Runner:
+    def _make(self, letters: DeadLetterWriter, *, remembers: bool) -> Runner:
         program, limits = self.unit.settings, self._settings.limits
         sources = list(self.unit.sources.values())
         if self._watch is not None and self._settings.http is not None and self._settings.http.ingest:
@@ -97,7 +103,7 @@ class Running:
             lateness=program.lateness,
             max_ahead=read_max_ahead(program.max_ahead),
             max_state=limits.rows,
-            remember=0 if self._watch is None else KEPT_FACTS,
+            remember=KEPT_FACTS if remembers else 0,
         )
         run = RunSettings(
             clock=program.clock,
@@ -115,8 +121,14 @@ class Running:
             held=self._watch is not None,
             workers=program.workers,
             actors=read_actors(program.actors, program.workers),
+            supervision=self._supervision(),
         )
         return Runner(self.unit.plan, sources, sinks, settings, run)
+
+    def _supervision(self) -> Supervision:
+        """What becomes of actors that fail."""
+        told = self._settings.supervision
+        return Supervision(told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes)
 
     def _sink_limits(self) -> dict[str, SinkLimits]:
         """What sinks are spared, by the names that the engine knows."""
@@ -152,8 +164,13 @@ class Running:
 
     def discard(self) -> None:
         """Give up what was never run, and its state."""
+        self.leave()
         if self._store is not None:
             self._store.close()
+
+    def leave(self) -> None:
+        """Give up what was never run, but for its state."""
+        self.engine.give_up()
 
     def _attach(self) -> None:
         if self._watch is not None:
@@ -205,6 +222,11 @@ class Running:
     def has_ended(self) -> bool:
         """Whether it has ended."""
         return self._ended.is_set()
+
+    @property
+    def has_set_aside(self) -> bool:
+        """Whether an actor was set aside."""
+        return bool(self.engine.set_aside())
 
     def show(self, show: Callable[[Any], None]) -> None:
         """Show what has been done."""

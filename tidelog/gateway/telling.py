@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.file.settings import GatewaySettings, ProgramSettings
-from tidelog.gateway.kinds.settings import Chooses, EndSettings, ShowingSinkSettings
+from tidelog.gateway.kinds.settings import Chooses, EndSettings, ShowingSinkSettings, TellsPeople
 from tidelog.plans.data.facts import PredicateSchema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
@@ -62,7 +62,8 @@ def choice_of(sink: EndSettings, plan: Plan) -> Choice:
         return Choice(set())
     told = told_to(sink, plan)
     names = {name: alarm for name, alarm in _spoken(sink, plan).items() if alarm in told}
-    return Choice({*told, *names}.difference(names.values()), names)
+    states = sink.states if isinstance(sink, TellsPeople) else ()
+    return Choice({*told, *names}.difference(names.values()), names, states)
 
 
 def heard_by(sinks: Sequence[EndSettings], plan: Plan) -> Plan:

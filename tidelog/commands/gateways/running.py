@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import anyio
 
-from tidelog.commands.outcome import DONE
+from tidelog.commands.outcome import BAD, DONE
 from tidelog.commands.signals import GRACE, GentleStopping, gently_stopped
 from tidelog.commands.streams.statistics import show_statistics
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
@@ -91,7 +91,9 @@ class Gateway:
                 await self._run_programs()
                 beside.cancel_scope.cancel()
         logger.info("stopped")
-        return DONE if self._stopping.number is None else 128 + self._stopping.number
+        if self._stopping.number is not None:
+            return 128 + self._stopping.number
+        return BAD if any(running.has_set_aside for running in self._running.values()) else DONE
 
     async def _run_programs(self) -> None:
         """Run all programs until they have ended."""

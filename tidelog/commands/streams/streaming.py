@@ -265,7 +265,9 @@ class _Run:
             show_statistics(engine)
         if self._stopping.number is not None:
             return 128 + self._stopping.number
-        is_well = is_certain and not engine.statistics().violations
+        is_well = (
+            is_certain and not engine.statistics().violations and not (isinstance(engine, Runner) and engine.set_aside())
+        )
         return DONE if is_well and not (self._options.strict and engine.rejected) else BAD
 
     def say_notes(self) -> None:

@@ -87,6 +87,18 @@ class BackgroundSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True
     """Seconds."""
 
 
+class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What becomes of actors that fail, where a program's rules are more than one."""
+
+    strategy: Literal["aside", "end"] = "aside"
+    restarts: NotNegativeCount = 5
+    within: Positive = 60.0
+    """Seconds."""
+    poisons: NotNegativeCount = 100
+    worker_bytes: Count | None = None
+    """How much memory a worker may take for what it holds."""
+
+
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How much is held at most."""
 
@@ -147,4 +159,5 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     http: HttpFileSettings | None = None
     standby: StandbySettings | None = None
     limits: LimitSettings = LimitSettings()
+    supervision: SupervisionSettings = SupervisionSettings()
     log: LogSettings = LogSettings()

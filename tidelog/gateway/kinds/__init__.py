@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidelog.gateway.kinds.settings import (
         ChoosySinkSettings,
         MessageSourceSettings,
+        PeopleSinkSettings,
         PolledSourceSettings,
         ShowingSinkSettings,
         SinkSettings,
@@ -34,6 +35,7 @@ __all__ = [
     "Heading",
     "Message",
     "MessageSourceSettings",
+    "PeopleSinkSettings",
     "Place",
     "PolledSourceSettings",
     "ShowingSinkSettings",
@@ -50,6 +52,7 @@ _HOMES = {
     "settings": (
         "ChoosySinkSettings",
         "MessageSourceSettings",
+        "PeopleSinkSettings",
         "PolledSourceSettings",
         "ShowingSinkSettings",
         "SinkSettings",

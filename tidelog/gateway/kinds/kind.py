@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from tidelog.connectors.mapping.about import About
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.templates import Template
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.kinds.messages import mapper
 from tidelog.gateway.kinds.settings import EndSettings, TakesMessages
+from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.ports.durability import Heading
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
@@ -76,10 +78,29 @@ class SinkOpening:
     told: Sequence[str]
     choice: Choice
     iso: bool
+    program: str = ""
+    """The name of the program that the sink hears."""
 
-    def template(self, payload: str | dict[str, Any] | None) -> Template:
-        """What is sent for an answer: by the file's `payload`, or else as a JSON line. SpecError for an unknown name."""
-        return Template(self.plan.schema, payload, iso=self.iso, outputs=self.told)
+    def template(
+        self, payload: str | dict[str, Any] | None, *, key: str = "payload", page: str = "", explains: bool = False
+    ) -> Template:
+        """What is sent for an answer: by the file's `payload`, or else as a JSON line.
+
+        `page` is the address of the gateway's page. With `explains`, the sink is told why answers hold (it is `Explaining`).
+        SpecError, with the `key` at which the template stands, for an unknown name.
+        """
+        try:
+            about = self.about(page, explains=explains)
+            return Template(self.plan.schema, payload, iso=self.iso, outputs=self.told, about=about)
+        except SpecError as error:
+            raise SpecError(f"`{key}`: {error}") from None
+
+    def about(self, page: str = "", *, explains: bool = False) -> About:
+        """What can be said of answers beside what they hold; SpecError where `page` is no address."""
+        if page and not page.startswith(("http://", "https://")):
+            raise SpecError(f"`page` is the address of the gateway's page, such as `https://HOST/`, got `{page}`")
+        program = self.program if len(self.file.programs) > 1 else ""
+        return About({alarm.name: alarm for alarm in self.plan.alarms}, program, page, explains)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

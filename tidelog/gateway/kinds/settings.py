@@ -11,6 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 import msgspec
 
 from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.mapping.templates import State
 from tidelog.connectors.transport.bounds import Count, Positive
 
 PayloadFormat = Literal["json", "text", "facts", "jsonl", "actions"]
@@ -88,6 +89,14 @@ class Chooses(EndSettings, Protocol):
         ...
 
 
+@runtime_checkable
+class TellsPeople(EndSettings, Protocol):
+    """A sink that says whether it is told when something begins, when it has ended, or both."""
+
+    @property
+    def states(self) -> tuple[State, ...]: ...
+
+
 class SourceSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="type"):
     """A source that delivers facts."""
 
@@ -131,3 +140,13 @@ class ChoosySinkSettings(SinkSettings, frozen=True, kw_only=True):
     told: Told = "all"
     when: str = ""
     storm: Count | None = None
+
+
+class PeopleSinkSettings(ChoosySinkSettings, frozen=True, kw_only=True):
+    """A sink that tells people."""
+
+    states: tuple[State, ...] = ()
+    """Whether it is told what `begins`, what has `ended`, and, where the program tells no changes, what `holds`; all, unless
+    told."""
+    page: str = ""
+    """The address of the gateway's page, as people reach it: `{link}` in templates leads there."""

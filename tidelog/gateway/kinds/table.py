@@ -31,10 +31,16 @@ _OWN: Final[dict[End, dict[str, str]]] = {
         "spec": "spec",
     },
     "sink": {
+        "alertmanager": "alertmanager",
+        "mail": "mail",
         "mqtt": "mqtt",
+        "ntfy": "chat.ntfy",
         "opcua": "opcua",
+        "slack": "chat.slack",
         "spec": "spec",
         "sql": "sql",
+        "teams": "chat.teams",
+        "telegram": "chat.telegram",
         "webhook": "webhook",
     },
 }

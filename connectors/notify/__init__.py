@@ -1,0 +1,1 @@
+"""Tells people: by Prometheus Alertmanager, by mail, and by services of messages."""

@@ -1,0 +1,40 @@
+"""A process that a test kills, and starts again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+from children import WAIT
+
+
+class Child:
+    """A process, which can be killed and started again."""
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen([sys.executable, *self._command], stderr=__import__("sys").__stderr__)
+
+    def __enter__(self) -> Child:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process is not None:
+            self.end(signal.SIGKILL)
+
+    def send(self, number: int) -> None:
+        """Send it a signal that does not end it."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def end(self, number: int) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        code = self._process.wait(WAIT)
+        self._process = None
+        return code
