@@ -49,7 +49,7 @@ def spread() -> Iterator[None]:
         how, shards = CHOICES.choice(LAYOUTS)
         note(f"{how} {shards}")
         with patch.object(spreading, "Layout", lambda *given, **others: replace(layout(*given, **others), shards=shards)):
-            return Engine(*ends, actors=how, **options)
+            return Engine(*ends, **{**options, "actors": how})
 
     with patch.object(drawn_kills, "Engine", engine):
         yield
