@@ -139,10 +139,12 @@ class Member:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body)
         request.add_header("authorization", f"Bearer {TOKEN}")
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - of a gateway
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
+            try:
+                with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - of a gateway
+                    return answer.status, answer.read()
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, error.read()  # which may break off, too
         except (OSError, HTTPException):
             return 0, b""
 
@@ -232,7 +234,7 @@ class Pair:
         finally:
             stops.set()
             thread.join(WAIT)
-        assert not failed, failed
+            assert not failed, failed  # also where the block has failed since nobody posted any more
 
     @contextmanager
     def fault(self, pause: float) -> Iterator[tuple[Member, Member]]:
