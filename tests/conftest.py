@@ -23,7 +23,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("quick", settings.get_profile("default"), max_examples=6)  # `make test`: a sample
-settings.register_profile("ci", settings.get_profile("default"), max_examples=16)  # what half an hour has time for
+settings.register_profile("ci", settings.get_profile("default"), max_examples=12)  # what half an hour has time for
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

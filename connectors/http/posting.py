@@ -22,6 +22,7 @@ from tidelog.connectors.transport.links import Link
 from tidelog.plans.diagnostics.errors import SpecError
 
 logger = logging.getLogger("tidelog")
+logging.getLogger("httpx").setLevel(logging.WARNING)  # below that it logs whole addresses, which may hold secrets
 
 _PASSING = {408, 409, 425, 429}
 """Answers of a receiver below 500 that pass by themselves."""

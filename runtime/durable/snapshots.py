@@ -32,6 +32,7 @@ class Snapshots:
         self.replayed = 0
         self._session = session
         self._cost = 0.0
+        self._told = ""
 
     @property
     def are_due(self) -> bool:
@@ -50,7 +51,9 @@ class Snapshots:
         except SnapshotError as error:
             if must:
                 raise
-            logger.warning("no snapshot was taken: %s", error)
+            if str(error) != self._told:
+                self._told = str(error)
+                logger.warning("no snapshot was taken: %s", error)
             return None
         finally:
             self._cost = anyio.current_time() - began

@@ -52,6 +52,8 @@ class Actor:
         """Sets aside who reads what the actor sends, when it is set aside."""
         self.aside_told: Callable[[Actor], None] = _nothing
         """Told of it then."""
+        self.restarted: Callable[[int], None] = _nobody
+        """Told of a process that has ended, in which it lived."""
         self.aside = ""
         """Why it was."""
         self._start, self._supervision = start, supervision
@@ -186,10 +188,12 @@ class Actor:
         """The part is gone: start another, which comes to where that one was."""
         if self.aside:
             return
+        self.restarted(self._process)
         while True:
             blame = self._line.blame
             if blame != "others" and self._is_too_often(self._ends, self._supervision.restarts):
-                self._give_up(f"its process ended more than {self._supervision.restarts} times")
+                most, within = self._supervision.restarts, self._supervision.within
+                self._give_up(f"its process ended more than {most} times within {within:g} s")
                 return
             if blame == "it":
                 if self._suspect == self._answered and self._suspected() is not None:
@@ -352,11 +356,17 @@ _NOTHING = Outcome()
 
 
 def _told(error: TidelogError) -> str:
-    """What is said of an error: of one that is no step's, the reason alone."""
+    """What is said of an error: of one that is no step's, the reason alone; how much a run had done is not the actor's."""
+    if isinstance(error, StateError):
+        return str(error).split("; ")[0]
     return error.reason if isinstance(error, OperatorError) and not error.step else str(error)
 
 
 def _overlook(actor: Actor, predicate: str, fact: Fact, reason: str) -> None:
+    """Nobody wants to know."""
+
+
+def _nobody(process: int) -> None:
     """Nobody wants to know."""
 
 

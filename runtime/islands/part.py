@@ -12,7 +12,7 @@ import msgspec
 from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import OperatorError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.intake.intake import Delivery
@@ -36,9 +36,8 @@ from tidelog.runtime.islands.messages import (
     packed_sent,
     unpacked_sent,
 )
-from tidelog.runtime.network.graph import Sent
 from tidelog.runtime.network.network import Network
-from tidelog.runtime.network.outlet import Outlet
+from tidelog.runtime.network.outlet import Exporting
 from tidelog.runtime.network.state_bound import StateBound
 from tidelog.runtime.ports.interfaces import EmitMode
 
@@ -62,7 +61,7 @@ class Part:
 
     def __init__(self, work: Work) -> None:
         self._bound = StateBound(work.most)
-        self._outlet = _Exporting(work.plan, work.emit, self._bound, work.exports)
+        self._outlet = Exporting(work.plan, work.emit, self._bound, work.exports)
         self._network = Network(work.plan, self._outlet, self._bound, work.prospects, exports=work.exports)
         self._bound.watch("answers", self._waiting)
         self._heard: list[tuple[str, Step]] = []
@@ -165,35 +164,6 @@ class _Ear:
 
     def __call__(self, source: str, facts: Sequence[Fact], notices: Notices | None) -> None:
         self.tell(self.step, source, facts, notices)
-
-
-class _Exporting(Outlet):
-    """An outlet that keeps what steps have sent that other islands read."""
-
-    def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound, exports: Collection[str]) -> None:
-        super().__init__(plan, emit, bound)
-        self.sent: list[Sent] = []
-        self._exports = frozenset(exports)
-        self._told = frozenset({*plan.outputs.values(), *plan.constraints})
-
-    def receive(self, step: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> None:
-        """Take new coverage of a watched step, and how far it is known now."""
-        if step in self._exports and (facts or notices is not None):
-            self.sent.append((step, list(facts), notices))
-        if step in self._told:
-            super().receive(step, facts, frontier, notices)
-
-    def waits(self, step: str) -> bool:
-        """Whether something of a watched step may be told though nothing new comes."""
-        return step in self._told and super().waits(step)
-
-    def deadline(self, step: str) -> int:
-        """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""
-        return super().deadline(step) if step in self._told else POS
-
-    def due(self, step: str) -> int:
-        """The same, but that what goes on holding may wait to be told of until there is something else to tell."""
-        return super().due(step) if step in self._told else POS
 
 
 def _delivery(portion: Portion) -> Delivery:

@@ -72,6 +72,7 @@ class SpreadReasoner(Reasoner):
         self.landing: Callable[[Landed], None] = self._await_pull
         """Who takes what has landed, in order."""
         self._network_of: IslandNetwork | None = None
+        self._last_ended = -1
         self.left_out: list[Rejected] = []
         """Facts that were accepted, but by which an actor fails, until somebody takes them."""
         self.asked: Callable[[TidelogError | None], None] = _unasked
@@ -144,7 +145,14 @@ class SpreadReasoner(Reasoner):
         actor = Actor(island.name, island.number, shard, start, self.layout.supervision)
         actor.poisoned = self._leave_out
         actor.aside_told = self._tell_aside
+        actor.restarted = self._tell_ended
         return actor
+
+    def _tell_ended(self, process: int) -> None:
+        """Several actors may have lived in one process."""
+        if process != self._last_ended:
+            self._last_ended = process
+            logger.warning("the worker with process id %d has ended: its actors are started anew in another one", process)
 
     def _tell_aside(self, actor: Actor) -> None:
         shard = f", shard {actor.shard}" if len(self._islands.shards[actor.island]) > 1 else ""
@@ -386,7 +394,9 @@ class SpreadReasoner(Reasoner):
         self._ask_all(Save(), take)
         for actor in self._islands.actors:
             if actor.aside:
-                raise SnapshotError(f"the actor `{actor.name}` was set aside: {actor.aside}")
+                raise SnapshotError(
+                    f"`{actor.name}` was set aside: the next run tells it again all that has come since the last"
+                )
         united, whole_plan = [], self._plan_of_states()
         for island, actors in zip(self.islands, self._islands.shards, strict=True):
             states = [msgspec.msgpack.decode(saved[actor]) for actor in actors]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from tidelog.operators.stores.coverage import Coverage
@@ -194,6 +194,35 @@ class Outlet:
             output: [store.snapshot(), [[list(row), lo] for row, lo in kept.standing(output)]]
             for output, store in stored.items()
         }
+
+
+class Exporting(Outlet):
+    """An outlet that keeps what steps have `sent` that other islands read."""
+
+    def __init__(self, plan: Plan, emit: EmitMode, bound: StateBound, exports: Collection[str]) -> None:
+        super().__init__(plan, emit, bound)
+        self.sent: list[tuple[str, Sequence[Fact], Notices | None]] = []
+        self._exports = frozenset(exports)
+        self._told = frozenset({*plan.outputs.values(), *plan.constraints})
+
+    def receive(self, step: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> None:
+        """Take new coverage of a watched step, and how far it is known now."""
+        if step in self._exports and (facts or notices is not None):
+            self.sent.append((step, list(facts), notices))
+        if step in self._told:
+            super().receive(step, facts, frontier, notices)
+
+    def waits(self, step: str) -> bool:
+        """Whether something of a watched step may be told though nothing new comes."""
+        return step in self._told and super().waits(step)
+
+    def deadline(self, step: str) -> int:
+        """The frontier of a watched step at which there is something to tell though nothing new comes; POS if nothing is."""
+        return super().deadline(step) if step in self._told else POS
+
+    def due(self, step: str) -> int:
+        """The same, but that what goes on holding may wait to be told of until there is something else to tell."""
+        return super().due(step) if step in self._told else POS
 
 
 def _from(begin: int, facts: Sequence[Fact], notices: Notices | None) -> tuple[Sequence[Fact], Notices | None]:

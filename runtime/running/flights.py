@@ -57,6 +57,7 @@ class Flights:
 
     def __init__(self, session: SpreadReasoner, note: Callable[[Arrival], None]) -> None:
         self._session, self._note = session, note
+        self._has_begun = False
         self._flights: deque[_Flight] = deque()
         self._answers: list[Record] = []
         self._violations: list[Violation] = []
@@ -66,8 +67,10 @@ class Flights:
 
     def begin(self) -> None:
         """From now on what arrives is noted: what was told before, such as in a replay, is not."""
-        self._session.landing, self._session.asked = self._land, self._asked
-        self._session.left_out.clear()
+        if not self._has_begun:
+            self._has_begun = True
+            self._session.landing, self._session.asked = self._land, self._asked
+            self._session.left_out.clear()
 
     def depart(self, event: Event | None, position: dict[str, Any] | None) -> None:
         """The session was told an event just now."""

@@ -166,6 +166,10 @@ class Runner(Asked):
             raise MethodError("a run without a state follows nobody")
         return await self._way.stand_by(self._show)
 
+    def give_up(self) -> None:
+        """It is not to be run: the workers that it has started to follow another run end."""
+        self._session.close()
+
     async def run(self) -> None:
         """Run to the end; OperatorError, ConnectorError or another TidelogError if something fails for good.
 

@@ -6,21 +6,21 @@ import gzip
 import os
 import pty
 import re
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from children import tidelog
-from tidelog.commands import progress
+from children import WAIT, child, tidelog
 
 COUNT = 30_000
 PROGRAM = "timeline integer.\ninput temp(room: text, value: number).\noutput hot.\nhot(R) :- temp(R, V), V > 80.\n"
 STREAM = "timeline integer.\ninput temp(room: text, value: number).\noutput hot.\nhot(R) :- temp(R, V) in [#3], V > 80.\n"
 SHOWN = re.compile(r"\r(\d+)%, ([\d,]+) rows, [\d,]+ a second, \d+ s left *\r")
+SOON = "import sys; from tidelog.commands import progress; progress.INTERVAL = 0.01; from tidelog.cli import main; "
 
 
 @pytest.fixture(scope="module")
@@ -45,28 +45,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def on_a_terminal(folder: Path, *arguments: str, given: str = os.devnull) -> str:
     """What a command writes to a terminal on standard error, where the line is drawn often."""
     leader, follower = pty.openpty()
-    try:
-        with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as reader:
-            patch.setattr(progress, "INTERVAL", 0.01)
-            shown = reader.submit(all_of, leader)
-            try:
-                with open(folder / given, "rb") as stdin, open(os.devnull, "wb") as stdout:
-                    ends = {"stdin": stdin.fileno(), "stdout": stdout.fileno(), "stderr": follower}
-                    done = tidelog(*arguments, cwd=folder, **ends)
-            finally:
-                os.close(follower)
-            assert done.returncode == 0, shown.result()
-            return shown.result()
-    finally:
-        os.close(leader)
-
-
-def all_of(leader: int) -> str:
-    """What comes out of a terminal until its other side is closed."""
+    command = [sys.executable, "-c", f"{SOON}sys.exit(main(sys.argv[1:]))", *arguments]
     shown = b""
-    with suppress(OSError):  # the other side is closed
-        while piece := os.read(leader, 4096):
+    with (
+        open(folder / given, "rb") as stdin,
+        child(command, cwd=folder, stderr=follower, stdin=stdin, stdout=subprocess.DEVNULL) as process,
+    ):
+        os.close(follower)
+        while True:
+            try:
+                piece = os.read(leader, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
             shown += piece
+        assert process.wait(WAIT) == 0
+    os.close(leader)
     return shown.decode()
 
 

@@ -139,10 +139,12 @@ class Member:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", body)
         request.add_header("authorization", f"Bearer {TOKEN}")
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - of a gateway
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
+            try:
+                with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - of a gateway
+                    return answer.status, answer.read()
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, error.read()  # which may break off, too
         except (OSError, HTTPException):
             return 0, b""
 
@@ -183,11 +185,17 @@ class Pair:
 
     def wait_together(self) -> tuple[Member, Member]:
         """The one that leads, and the one that follows and has all."""
-        leader = self.leader()
-        follower = self.other(leader)
-        eventually(lambda: not leader.standing.get("is_alone", True))
-        eventually(lambda: follower.standing.get("is_alone") is False)
-        return leader, follower
+        pairs = [(one, self.other(one)) for one in self.members]
+        return eventually(lambda: next((both for both in pairs if self._are_together(*both)), None))  # type: ignore[return-value] # it waits until there is one
+
+    def _are_together(self, leader: Member, follower: Member) -> bool:
+        """Whether one leads and the other one follows it: one that has stood still leads by its own account for a moment."""
+        if leader.process is None or follower.process is None or not leader.leads:
+            return False
+        first, second = leader.standing, follower.standing
+        roles = first.get("role"), second.get("role")
+        alone = first.get("is_alone"), second.get("is_alone")
+        return roles == ("leads", "follows") and first["epoch"] == second["epoch"] and alone == (False, False)
 
     def post(self, count: int) -> None:
         """Each of these is an alarm, and has been accepted by a gateway that leads when this returns."""
@@ -226,7 +234,7 @@ class Pair:
         finally:
             stops.set()
             thread.join(WAIT)
-        assert not failed, failed
+            assert not failed, failed  # also where the block has failed since nobody posted any more
 
     @contextmanager
     def fault(self, pause: float) -> Iterator[tuple[Member, Member]]:
@@ -239,7 +247,7 @@ class Pair:
             leader, follower = self.wait_together()
             together, lacking = self.posted, self._lacking()
             time.sleep(pause)
-            if leader.standing.get("is_alone") is False:
+            if self._are_together(leader, follower):
                 break
         yield leader, follower
         if self._lacking() > lacking:

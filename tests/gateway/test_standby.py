@@ -139,8 +139,9 @@ def test_what_cannot_stand_by_is_told(tmp_path: Path) -> None:
                 (('state = "state"', ""), "what is followed is the state"),
                 (("[standby]", "[standby]\nrenew_every = 1.0"), "`renew_every` \\(1 s\\) is at most a third"),
                 (("http://127.0.0.1", "http://gateway-b"), "lies beyond this machine: following a gateway there needs TLS"),
-                (('type = "webhook"', f'{broker}retain = "while-holding"\n#'), "is known to one gateway, and not copied"),
-                (('type = "webhook"', f"{broker}homeassistant = true\n#"), "is known to one gateway, and not copied"),
+                (('type = "webhook"', f'{broker}retain = "while-holding"\n#'), "is known to one gateway, and is not copied"),
+                (('type = "webhook"', f"{broker}homeassistant = true\n#"), "is known to one gateway, and is not copied"),
+                (('type = "webhook"', 'type = "alertmanager"\nurl = "http://127.0.0.1"\n#'), "told to hold is known to one"),
                 (('type = "webhook"', 'type = "spec"\nspec = "spark+outbox:box"\n#'), "an outbox belongs to one gateway"),
             ):
                 text = right.replace(*change, 1)
@@ -149,7 +150,7 @@ def test_what_cannot_stand_by_is_told(tmp_path: Path) -> None:
                         f'listen = "127.0.0.1:{both.members[0].port}"\ntoken = {{ env = "PAIR_TOKEN" }}\n', ""
                     )
                 if 'type = "webhook"' not in text:
-                    text = text[: text.index('url = "http')]
+                    text = text[: text.rindex('url = "http')]
                 file.write_text(text)
                 with pytest.raises(SpecError, match=message):
                     check_standby(read_settings(file), file.parent)

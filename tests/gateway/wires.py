@@ -102,7 +102,8 @@ class Wire:
                 continue
             self.connections += 1
             for one in (near, far):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the wire adds no pauses of its own
+                if one.family != socket.AF_UNIX:
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the wire adds no pauses of its own
             with self._lock:
                 self._sockets |= {near, far}
             self._start(self._carry, near, far, self._flows)

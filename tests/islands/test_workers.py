@@ -85,9 +85,12 @@ def workers_of(engine: Engine) -> list[int]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_worker_that_is_killed_while_nobody_waits_for_it_costs_nothing(
-    backend: str, monkeypatch: pytest.MonkeyPatch
+    backend: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The end of its socket stays readable: the engine looked at it again and again. Another one is there at once."""
+    """The end of its socket stays readable: the engine looked at it again and again. Another one is there at once.
+
+    The log tells of it once, though several actors lived in it.
+    """
     looks, land = [0], SpreadReasoner.land
 
     def counted(session: SpreadReasoner) -> None:
@@ -105,6 +108,8 @@ def test_a_worker_that_is_killed_while_nobody_waits_for_it_costs_nothing(
             looks[0] = 0
             await anyio.sleep(0.3)
             assert looks[0] < 10
+            told = f"the worker with process id {before[0]} has ended: its actors are started anew in another one"
+            assert caplog.messages == [told]
 
     batches = [facts(0, 4), facts(9, 4)]
     assert sorted(run_spread(batches, act, backend)) == sorted(in_one_task(batches))

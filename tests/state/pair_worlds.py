@@ -157,7 +157,11 @@ class Run:
     async def stand_by(self) -> Hot | None:
         return await self.engine.stand_by()
 
+    def leave(self) -> None:
+        self.engine.give_up()
+
     def discard(self) -> None:
+        self.leave()
         self.state.close()
 
 

@@ -164,8 +164,13 @@ class Running:
 
     def discard(self) -> None:
         """Give up what was never run, and its state."""
+        self.leave()
         if self._store is not None:
             self._store.close()
+
+    def leave(self) -> None:
+        """Give up what was never run, but for its state."""
+        self.engine.give_up()
 
     def _attach(self) -> None:
         if self._watch is not None:

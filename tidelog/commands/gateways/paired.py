@@ -123,8 +123,8 @@ class PairedGateway(Gateway):
             for follower in standby.followers:
                 if not follower.running.has_ended:
                     follower.running.discard()
-            self._running.clear()
             await standby.stop_leading()
+        self._running.clear()
         self._units = build(self._settings, self._file.parent)
         return True
 

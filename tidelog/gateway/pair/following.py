@@ -74,6 +74,7 @@ class Follower:
     async def make_ready(self) -> None:
         """Where the session is not hot, put one in its place that a restart brings to where the state stands."""
         if not self.is_hot:
+            self.running.leave()
             self.running = self._make(self.state)
 
     async def run(self) -> None:

@@ -22,6 +22,7 @@ from tidelog.connectors.store.state_store import FILE, PRIVATE
 from tidelog.connectors.store.syncing import make_folder, replace_file
 from tidelog.connectors.transport.credentials import check_token
 from tidelog.gateway.file.settings import GatewaySettings, StandbySettings
+from tidelog.gateway.kinds.own.alertmanager import AlertmanagerSinkSettings
 from tidelog.gateway.kinds.own.mqtt import MqttSinkSettings
 from tidelog.gateway.kinds.own.spec import SpecSinkSettings
 from tidelog.gateway.pair.following import WAIT, Follower
@@ -219,11 +220,16 @@ def check_standby(settings: GatewaySettings, folder: Path) -> StandbySettings:
         outbox = next((one.name for one in settings.sink if isinstance(one, SpecSinkSettings) and is_outbox(one.spec)), None)
         if outbox is not None:
             raise SpecError(f"sink `{outbox}`: an outbox belongs to one gateway, and is not copied: leave it out")
-        retaining = next((one.name for one in settings.sink if isinstance(one, MqttSinkSettings) and one.is_retaining), None)
-        if retaining is not None:
+        keeping = next((one for one in settings.sink if _keeps(one)), None)
+        if isinstance(keeping, MqttSinkSettings):
             raise SpecError(
-                f"sink `{retaining}`: what a broker retains while it holds is known to one gateway, and not copied: leave "
-                '`retain = "while-holding"` and `homeassistant` away'
+                f"sink `{keeping.name}`: what a broker retains while it holds is known to one gateway, and is not copied: "
+                'leave `retain = "while-holding"` and `homeassistant` away'
+            )
+        if keeping is not None:
+            raise SpecError(
+                f"sink `{keeping.name}`: what Alertmanager was told to hold is known to one gateway, and is not copied: "
+                "leave it out, or tell a webhook"
             )
         check_address(own.follow)
         if own.token is not None:
@@ -231,6 +237,11 @@ def check_standby(settings: GatewaySettings, folder: Path) -> StandbySettings:
     except SpecError as error:
         raise SpecError(f"`[standby]`: {error}") from None
     return own
+
+
+def _keeps(sink: object) -> bool:
+    """Whether a sink has a file of what holds, which the other gateway would lack."""
+    return isinstance(sink, AlertmanagerSinkSettings) or (isinstance(sink, MqttSinkSettings) and sink.keeps)
 
 
 def _node(settings: GatewaySettings, states: Path) -> str:

@@ -60,8 +60,8 @@ class MqttSinkSettings(BrokerEndSettings, frozen=True, kw_only=True, tag="mqtt")
     """Whether answers appear in Home Assistant by themselves, in place of messages to `topic`."""
 
     @property
-    def is_retaining(self) -> bool:
-        """Whether it knows, on its disk, what the broker retains while that holds."""
+    def keeps(self) -> bool:
+        """Whether it knows, on its own disk, what the broker retains while that holds."""
         return bool(self.homeassistant) or self.retain == "while-holding"
 
 
