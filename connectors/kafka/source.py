@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -24,6 +25,8 @@ MAX_BATCH = 1024
 _WAIT = 0.1
 """For how many seconds a thread waits for a record: so long it takes, at most, to leave."""
 _METADATA_SECONDS = 10.0
+_LEAVE_SECONDS = 1.0
+"""For how many seconds one waits, when leaving, for the cluster to hear how far is committed."""
 _LOOK_AGAIN = 60.0
 """Every so many seconds one looks for partitions that are new."""
 _BOUNDS = {
@@ -105,7 +108,7 @@ class KafkaSource:
         consumer, self._consumer, self.is_connected = self._consumer, None, False
         if consumer is not None:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(consumer.close)
+                await anyio.to_thread.run_sync(_leave, consumer)
 
     async def receive(self) -> Batch | None:
         """The facts of the records that have come, once some have. It never ends."""
@@ -275,6 +278,14 @@ class KafkaSource:
                 raw = (record.value() or b"")[:RAW_LIMIT]
                 refused.append(Rejected(f"{place}:{record.offset()}", "its key, or a header, is not UTF-8", raw))
         return found
+
+
+def _leave(consumer: Consumer) -> None:
+    """Close it. Where the cluster is away, the library waits a minute for its answer to the last commit, which nothing rests
+    on: then it goes on closing by itself."""
+    closing = threading.Thread(target=consumer.close, name="kafka closes", daemon=True)
+    closing.start()
+    closing.join(_LEAVE_SECONDS)
 
 
 def _message(record: Record) -> Message:

@@ -24,6 +24,7 @@ from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.durability import Heading
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 from tidelog.testing.connectors import PLAN, alarm
+from tidelog.testing.connectors.driving import promptly, until
 
 pytestmark = pytest.mark.anyio
 _numbers = itertools.count(1)
@@ -101,6 +102,28 @@ async def test_a_later_run_goes_on_at_its_offsets(kafka: Cluster, topic: str) ->
     later.resume({"offsets": {topic: {0: 1}}})
     async with later:
         assert sorted(map(str, numbers(await take(later, 3)))) == ["2", "3", "4"]
+
+
+async def test_leaving_waits_for_no_cluster_that_is_away(
+    kafka: Cluster, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also where that was told how far is committed, and does not answer: the library waits for it as long as it may."""
+    send(kafka, topic, [b'{"n":1}'])
+    reading = source(kafka, topic)
+    reading._config |= {"socket.timeout.ms": 120_000, "debug": "cgrp", "log_level": 7}
+    caplog.set_level("DEBUG", "tidelog.kafka")
+    try:
+        with promptly():
+            async with reading, anyio.create_task_group() as tasks:
+                position = (await take(reading, 1)).position
+                assert position is not None
+                kafka.pause()
+                reading.acknowledge(position)
+                tasks.start_soon(reading.receive)
+                await until(lambda: "Committing offsets" in caplog.text)
+                tasks.cancel_scope.cancel()
+    finally:
+        kafka.go_on()
 
 
 async def test_what_waited_holds_up_the_clock(kafka: Cluster, topic: str) -> None:
