@@ -104,7 +104,7 @@ def parent_of(process: int) -> int:
     [
         ("intervals", 8, 1),
         *(
-            pytest.param(emit, 30, seed, marks=pytest.mark.long)
+            pytest.param(emit, 20, seed, marks=pytest.mark.long)
             for seed, emit in enumerate(("intervals", "changes", "final"))
         ),
         pytest.param("points", 10, 9, marks=pytest.mark.long),

@@ -56,6 +56,10 @@ FILES = {
     "opcua.toml": GATEWAY.format(
         source='type = "opcua"\nurl = "opc.tcp://10.0.0.5:4840"\nnode = [{ name = "a", id = "ns=2;s=A" }]\n'
     ),
+    "sparkplug.toml": GATEWAY.format(source='type = "sparkplug"\nurl = "mqtt://localhost:1883"\n'),
+    "sql.toml": GATEWAY.format(source='type = "mqtt"\nurl = "mqtt://localhost:1883"\ntopics = ["a/+"]\n').replace(
+        'type = "spec"\nspec = "-"', 'type = "sql"\nurl = "postgresql://u@10.0.0.5:5432/d"'
+    ),
     "tide.py": "from pygments.lexers import get_lexer_by_name\nprint(get_lexer_by_name('tide').name)\n",
     "store.py": "import tidelog.connectors.spark.tables.s3_store\n",
     "cluster.py": "from tidelog.connectors.spark.cluster import requirements\nrequirements.check_requirements()\n",
@@ -75,6 +79,8 @@ NEEDING = {
     "lsp": ("tidelog lsp", "tidelog[lsp]"),
     "modbus": ("tidelog gateway modbus.toml --check", "tidelog[gateway]"),
     "opcua": ("tidelog gateway opcua.toml --check", "tidelog[gateway]"),
+    "sparkplug": ("tidelog gateway sparkplug.toml --check", "tidelog[gateway]"),
+    "sql": ("tidelog gateway sql.toml --check", "tidelog[gateway]"),
     "pygments": ("$PYTHON tide.py", "pygments"),
     "s3": ("$PYTHON store.py", "boto3"),
     "spark": ("$PYTHON cluster.py", "tidelog[spark]"),

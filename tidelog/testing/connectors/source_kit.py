@@ -31,7 +31,7 @@ _FEW, _MANY = 1_000, 4_000
 """How many readings are sent while nobody receives: what is held then may not grow from the one to the other."""
 _STILL, _NOISE = 10, 2_000
 """After so many looks at which no more than so many bytes had moved, a sender waits."""
-_GROWTH = 400_000
+_GROWTH = 600_000
 """By how many bytes it may grow none the less. 3,000 messages that were kept would be more."""
 
 
