@@ -56,6 +56,7 @@ FILES = {
     "opcua.toml": GATEWAY.format(
         source='type = "opcua"\nurl = "opc.tcp://10.0.0.5:4840"\nnode = [{ name = "a", id = "ns=2;s=A" }]\n'
     ),
+    "kafka.toml": GATEWAY.format(source='type = "kafka"\nbrokers = "10.0.0.5:9092"\ntopics = ["a"]\n'),
     "sparkplug.toml": GATEWAY.format(source='type = "sparkplug"\nurl = "mqtt://localhost:1883"\n'),
     "sql.toml": GATEWAY.format(source='type = "mqtt"\nurl = "mqtt://localhost:1883"\ntopics = ["a/+"]\n').replace(
         'type = "spec"\nspec = "-"', 'type = "sql"\nurl = "postgresql://u@10.0.0.5:5432/d"'
@@ -76,6 +77,7 @@ NEEDING = {
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),
     "gateway": ("tidelog gateway mqtt.toml --check", "tidelog[gateway]"),
     "http": (SERVING, "tidelog[http]"),
+    "kafka": ("tidelog gateway kafka.toml --check", "tidelog[gateway]"),
     "lsp": ("tidelog lsp", "tidelog[lsp]"),
     "modbus": ("tidelog gateway modbus.toml --check", "tidelog[gateway]"),
     "opcua": ("tidelog gateway opcua.toml --check", "tidelog[gateway]"),
