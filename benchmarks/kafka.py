@@ -23,8 +23,8 @@ import msgspec
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 import tidelog
-from tidelog.connectors.kafka.sink import KafkaSink
-from tidelog.connectors.kafka.source import KafkaSource
+from tidelog.connectors.brokers.kafka.sink import KafkaSink
+from tidelog.connectors.brokers.kafka.source import KafkaSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate

@@ -65,7 +65,7 @@ def serve_bare(port: int) -> None:
     from hypercorn.config import Config  # noqa: PLC0415 - likewise
     from hypercorn.trio import serve  # noqa: PLC0415 - likewise
 
-    from tidelog.connectors.influx.grammar import PointReader  # noqa: PLC0415 - likewise
+    from tidelog.connectors.databases.influx.grammar import PointReader  # noqa: PLC0415 - likewise
 
     reader = PointReader()
 

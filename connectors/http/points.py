@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Self
 from urllib.parse import urlencode
 
+from tidelog.connectors.databases.influx.encoder import PointEncoder
 from tidelog.connectors.http.posting import Endpoint, Poster, Refusal
 from tidelog.connectors.http.webhook import AGENT
-from tidelog.connectors.influx.encoder import PointEncoder
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
 from tidelog.connectors.transport.links import LinkStatistics
 from tidelog.plans.diagnostics.errors import SpecError

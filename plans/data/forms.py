@@ -100,7 +100,7 @@ def written_by() -> str:
 
 
 RETAINED_FILE = Form(1, "remove its folder, and clear the topics at the broker")
-"""The tables of what a broker retains for a sink: `connectors/mqtt/retained/store.py`."""
+"""The tables of what a broker retains for a sink: `connectors/brokers/mqtt/retained/store.py`."""
 
 HOLDING_FILE = Form(1, "remove its folder: what holds is told anew when it begins again")
 """The tables of what a sink has told to hold: `connectors/notify/holding.py`."""

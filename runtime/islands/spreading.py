@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import selectors
 from collections.abc import Callable
 from contextlib import suppress
@@ -438,8 +439,6 @@ def _unasked(failure: TidelogError | None) -> None:
 
 
 def _local(work: Work) -> tuple[Line, int]:
-    import os  # noqa: PLC0415
-
     return LocalLine(work), os.getpid()
 
 

@@ -113,8 +113,8 @@ class Runner(Asked):
         if run.cut == "one":
             return Reasoner(plan, settings)
         from tidelog.runtime.islands.spreading import Layout, SpreadReasoner  # noqa: PLC0415 - few runs are spread
-        from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415
-        from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
+        from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415 - likewise
+        from tidelog.runtime.running.flights import Flights  # noqa: PLC0415 - likewise
 
         session = SpreadReasoner(
             plan,

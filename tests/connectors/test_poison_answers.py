@@ -27,22 +27,22 @@ from poison import GOOD, KINDS, UNENCODABLE, Kind, check_owed, check_poison, del
 import tidelog
 from children import WAIT
 from tidelog.connectors import FileSink, JsonEncoder, ListenerSink, SocketSink, TextEncoder, UnixAddress
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.brokers.mqtt.sink import MqttSink
+from tidelog.connectors.databases.sql.database import database
+from tidelog.connectors.databases.sql.sink import SqlSink
+from tidelog.connectors.databases.sql.tables import tables_of
 from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.http.posting import Endpoint, Retries
 from tidelog.connectors.http.webhook import WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.retained.board import TopicPresenter
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.parquet_sink import ParquetSink
 from tidelog.connectors.sinks.stdout_sink import StdoutSink
-from tidelog.connectors.sql.database import database
-from tidelog.connectors.sql.sink import SqlSink
-from tidelog.connectors.sql.tables import tables_of
 from tidelog.plans.data.facts import Record
 
 pytestmark = pytest.mark.anyio

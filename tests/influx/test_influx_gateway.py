@@ -16,8 +16,8 @@ from children import WAIT
 from influxdb import DATABASE, InfluxDb, influxdb
 from services import TIDELOG
 from tidelog.cli import main
-from tidelog.connectors.influx.points import Points
-from tidelog.connectors.influx.sources import PointsByUdp
+from tidelog.connectors.databases.influx.points import Points
+from tidelog.connectors.databases.influx.sources import PointsByUdp
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings, TimeSettings
 from tidelog.connectors.transport.addresses import TcpAddress

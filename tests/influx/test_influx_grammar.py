@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import tidelog
 from influxdb import InfluxDb, influxdb
-from tidelog.connectors.influx.encoder import PointEncoder, PointTexts
-from tidelog.connectors.influx.grammar import FieldValue, Point, PointReader, is_point
+from tidelog.connectors.databases.influx.encoder import PointEncoder, PointTexts
+from tidelog.connectors.databases.influx.grammar import FieldValue, Point, PointReader, is_point
 from tidelog.plans.diagnostics.errors import DataError
 
 # --- the definition, as slow code -----------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from confluent_kafka import Producer
 from children import WAIT
 from kafkas import Cluster, cluster
 from tidelog.cli import main
-from tidelog.connectors.kafka.settings import ClusterSettings, config_of
-from tidelog.connectors.kafka.sink import KafkaSink
-from tidelog.connectors.kafka.source import KafkaSource
+from tidelog.connectors.brokers.kafka.settings import ClusterSettings, config_of
+from tidelog.connectors.brokers.kafka.sink import KafkaSink
+from tidelog.connectors.brokers.kafka.source import KafkaSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate

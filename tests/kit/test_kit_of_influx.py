@@ -11,10 +11,10 @@ import pytest
 
 from brokers import free_port
 from influxdb import DATABASE, InfluxDb, influxdb
+from tidelog.connectors.databases.influx.encoder import PointEncoder, PointTexts
+from tidelog.connectors.databases.influx.points import Points
+from tidelog.connectors.databases.influx.sources import PointsByUdp
 from tidelog.connectors.http import Endpoint, PointsSink, Retries, write_url
-from tidelog.connectors.influx.encoder import PointEncoder, PointTexts
-from tidelog.connectors.influx.points import Points
-from tidelog.connectors.influx.sources import PointsByUdp
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.transport.addresses import TcpAddress

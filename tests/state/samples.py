@@ -25,7 +25,7 @@ from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.storms import Storm
+from tidelog.plans.tree.declared.storms import Storm
 from tidelog.runtime.ports.durability import Changes, Kept
 
 ROOT = Path(__file__).parents[1] / "fixtures/stored"

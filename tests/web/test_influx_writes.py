@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 import tidelog
+from tidelog.connectors.databases.influx.points import Points
 from tidelog.connectors.http import HttpSettings, Writes
 from tidelog.connectors.http.requests import writing
-from tidelog.connectors.influx.points import Points
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.settings import MapSettings, TimeSettings

@@ -23,11 +23,11 @@ from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.connectors.transport.links import Linked
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.settings import GatewaySettings
-from tidelog.gateway.observing import Observers, TapObserver
+from tidelog.gateway.listening.observing import Observers, TapObserver
+from tidelog.gateway.listening.step_taps import StepTaps
+from tidelog.gateway.listening.taps import Taps
 from tidelog.gateway.outboxes import close_outboxes
 from tidelog.gateway.reasons import Reasons
-from tidelog.gateway.step_taps import StepTaps
-from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.durable.hot import Hot

@@ -10,12 +10,12 @@ import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from tidelog.connectors.databases.influx.grammar import Precision
 from tidelog.connectors.http.requests.posting import MOST_ERRORS, BodyError, Posting, wait_for
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.watching.ingest import Posted
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.http.watching.writes import Version, Writes, version_of
-from tidelog.connectors.influx.grammar import Precision
 from tidelog.plans.diagnostics.visible import visible
 from tidelog.runtime.ports.interfaces import Rejected
 

@@ -10,11 +10,11 @@ from typing import Literal, cast
 import anyio.lowlevel
 from starlette.requests import Request
 
+from tidelog.connectors.databases.influx.grammar import Precision
+from tidelog.connectors.databases.influx.points import Points, joined
 from tidelog.connectors.formats.framing import LineReader
 from tidelog.connectors.http.watching.devices import PostedTo, check_path
 from tidelog.connectors.http.watching.ingest import Posted, Ticket
-from tidelog.connectors.influx.grammar import Precision
-from tidelog.connectors.influx.points import Points, joined
 from tidelog.connectors.mapping.messages import Message
 
 Version = Literal["1", "2"]

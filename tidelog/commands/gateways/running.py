@@ -24,15 +24,15 @@ from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.listening.taps import Taps, TapServer, tap_path
 from tidelog.gateway.logs import letter_line, letter_logged, set_up
 from tidelog.gateway.outboxes import open_outboxes
 from tidelog.gateway.states import open_state
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.gateway.systemd import Notifier
-from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.diagnostics.errors import SpecError, TidelogError
 from tidelog.runtime.actors.causes import first_cause
-from tidelog.runtime.collecting import collect_steadily
+from tidelog.runtime.ports.collecting import collect_steadily
 from tidelog.runtime.ports.interfaces import Rejected
 
 logger = logging.getLogger("tidelog")

@@ -8,11 +8,11 @@ from typing import Literal
 import msgspec
 
 from tidelog.connectors import http as over_http  # loads what it needs once it is used
+from tidelog.connectors.databases.influx.encoder import PointEncoder, PointTexts
+from tidelog.connectors.databases.influx.grammar import Precision
+from tidelog.connectors.databases.influx.points import Points
+from tidelog.connectors.databases.influx.sources import PackedPointsFile, PointsByUdp, PointsFile, PointsInput
 from tidelog.connectors.formats.endings import compression_of
-from tidelog.connectors.influx.encoder import PointEncoder, PointTexts
-from tidelog.connectors.influx.grammar import Precision
-from tidelog.connectors.influx.points import Points
-from tidelog.connectors.influx.sources import PackedPointsFile, PointsByUdp, PointsFile, PointsInput
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.sinks.file_sink import FileSink
 from tidelog.connectors.spec import check_readable, check_writable

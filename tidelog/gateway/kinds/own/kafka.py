@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 import anyio.to_thread
 
-from tidelog.connectors.kafka.settings import ClusterSettings, config_of
+from tidelog.connectors.brokers.kafka.settings import ClusterSettings, config_of
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.mapping.templates import TopicTemplate
 from tidelog.connectors.transport.bounds import Count
@@ -18,8 +18,8 @@ from tidelog.gateway.kinds.settings import PayloadFormat, SinkLimitSettings, Tol
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
-    from tidelog.connectors.kafka.sink import KafkaSink
-    from tidelog.connectors.kafka.source import KafkaSource
+    from tidelog.connectors.brokers.kafka.sink import KafkaSink
+    from tidelog.connectors.brokers.kafka.source import KafkaSource
 
 
 class KafkaSourceSettings(ClusterSettings, frozen=True, kw_only=True, tag_field="type", tag="kafka"):
@@ -55,7 +55,7 @@ AnyKafka = KafkaSourceSettings | KafkaSinkSettings
 
 
 def _open_source(settings: KafkaSourceSettings, opening: SourceOpening) -> KafkaSource:
-    from tidelog.connectors.kafka.source import KafkaSource  # noqa: PLC0415 - only who has Kafka needs its library
+    from tidelog.connectors.brokers.kafka.source import KafkaSource  # noqa: PLC0415 - only who has Kafka needs its library
 
     found = topics(settings)
     if wild := [topic for topic in found if set(topic) & set("+#/")]:
@@ -66,7 +66,7 @@ def _open_source(settings: KafkaSourceSettings, opening: SourceOpening) -> Kafka
 
 
 def _open_sink(settings: KafkaSinkSettings, opening: SinkOpening) -> KafkaSink:
-    from tidelog.connectors.kafka.sink import KafkaSink  # noqa: PLC0415 - only who has Kafka needs its library
+    from tidelog.connectors.brokers.kafka.sink import KafkaSink  # noqa: PLC0415 - only who has Kafka needs its library
 
     def template(text: str) -> TopicTemplate:
         return TopicTemplate(text, opening.plan.schema, iso=opening.iso, outputs=opening.told, about=opening.about())
