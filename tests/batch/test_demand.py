@@ -1,4 +1,4 @@
-"""What is demanded for a fact is enough: its row holds at the same times as where everything is derived, and less is done."""
+"""What is demanded for a fact is enough: its row holds at the same times as where all is derived, and less is done."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tidelog.plans.tree.syntax import Program
 from tidelog.runtime.batch.decisions.entailment import entails
 from tidelog.runtime.batch.decisions.relevance import relevant_part
 from tidelog.runtime.batch.demand import restricting
-from tidelog.runtime.batch.demand.restricting import can_restrict, restricted
+from tidelog.runtime.batch.demand.restricting import Asked, can_restrict, restricted
 from tidelog.runtime.batch.materialisation import Materialisation
 
 ROUNDS = 40
@@ -58,7 +58,7 @@ def check(data: st.DataObject, program: Program, plan: BatchPlan, facts: list[Re
             row = (other[0], *row[1:])
         part = relevant_part(plan, name)
         expected = ended(part, facts)
-        found = restricted(part, facts, name, row)
+        found = restricted(part, facts, Asked(name, row))
         done = Materialisation(found.plan)
         done.load(found.records)
         done.run()
@@ -71,7 +71,7 @@ def check(data: st.DataObject, program: Program, plan: BatchPlan, facts: list[Re
 @pytest.mark.slow
 @given(st.data(), st.sampled_from(("rational", "integer")))
 def test_a_row_holds_when_it_did(data: st.DataObject, kind: Kind) -> None:
-    """In programs with joins, negation, recursion, since and constraints; windows may be clipped by the first fact of all."""
+    """In programs with joins, negation, recursion, since and constraints; without windows, which the first fact clips."""
     program = data.draw(programs(kind, replace(EVERYTHING, constraints=data.draw(st.booleans()), windows=False)))
     try:
         plan = compile_batch(program)
@@ -104,7 +104,7 @@ def test_a_row_that_repeats_goes_on_as_it_did(data: st.DataObject, kind: Kind) -
     rows = sorted({record[1] for record in facts if record[0] == name}, key=repr) or [()]
     row = data.draw(st.sampled_from(rows))
     part = relevant_part(plan, name)
-    found = restricted(part, facts, name, row)
+    found = restricted(part, facts, Asked(name, row))
     for time in range(-6, 14):
         asked = (name, row, time, time)
         done = [Materialisation(each) for each in (part, found.plan)]
@@ -125,7 +125,7 @@ def work(program: str, facts: list[str], fact: str) -> tuple[int, int]:
     """How many of the facts are demanded, and how many ranges they lead to."""
     plan = plan_of(program)
     ((name, row, _, _),) = records(plan, [fact])
-    found = restricted(plan, records(plan, facts), name, row)
+    found = restricted(plan, records(plan, facts), Asked(name, row))
     done = Materialisation(found.plan)
     done.load(found.records)
     done.run()
@@ -156,7 +156,7 @@ def test_what_is_negated_is_demanded() -> None:
     """A row that is left out would let another hold."""
     plan = plan_of("ok(X) :- on(X), not broken(X). broken(X) :- part(Y,X), hot(Y).")
     facts = records(plan, ["on(a)@1", "part(b,a)@1", "hot(b)@1", "on(c)@1", "hot(d)@1"])
-    found = restricted(plan, facts, "ok", ("a",))
+    found = restricted(plan, facts, Asked("ok", ("a",)))
     assert set(found.records) == set(facts[:3])
     assert entails(plan, facts, records(plan, ["ok(a)@1"])[0]).answer == "false"
     assert entails(plan, facts, records(plan, ["ok(c)@1"])[0]).answer == "true"
@@ -166,9 +166,9 @@ def test_a_group_is_demanded_as_a_whole() -> None:
     """What is counted, or latest, of one row depends on others of its group, and on no other group."""
     plan = plan_of("timeline integer. n(S,N) :- N = count() over t(S,V) in [5] by S. l(S,V) :- latest t(S,V) by S in [5].")
     facts = records(plan, ["t(a,1)@1", "t(a,2)@2", "t(b,1)@1"])
-    assert set(restricted(plan, facts, "n", ("a", 2)).records) == set(facts[:2])
-    assert set(restricted(plan, facts, "l", ("a", 2)).records) == set(facts[:2])
-    assert set(restricted(plan, facts, "n", ("b", 2)).records) == set(facts[2:])
+    assert set(restricted(plan, facts, Asked("n", ("a", 2))).records) == set(facts[:2])
+    assert set(restricted(plan, facts, Asked("l", ("a", 2))).records) == set(facts[:2])
+    assert set(restricted(plan, facts, Asked("n", ("b", 2))).records) == set(facts[2:])
 
 
 def test_constraints_are_demanded_as_a_whole() -> None:
@@ -176,7 +176,7 @@ def test_constraints_are_demanded_as_a_whole() -> None:
     plan = plan_of("p(X) :- q(X). bottom :- r(X), s(X).")
     facts = records(plan, ["q(a)@1", "q(b)@1", "r(z)@1", "s(z)@1"])
     assert entails(plan, facts, records(plan, ["p(a)@1"])[0]).answer == "inconsistent"
-    assert set(restricted(plan, facts, "p", ("a",)).records) == {facts[0], *facts[2:]}
+    assert set(restricted(plan, facts, Asked("p", ("a",))).records) == {facts[0], *facts[2:]}
 
 
 def test_what_is_not_worth_it_is_derived_as_a_whole() -> None:
@@ -184,7 +184,7 @@ def test_what_is_not_worth_it_is_derived_as_a_whole() -> None:
     plan = plan_of(PATHS)
     facts = records(plan, [f"edge({i},{i + 1})@[0,9]" for i in range(30)])
     with patch.multiple(restricting, LEAST=20, FOR_EACH_FACT=0):
-        found = restricted(plan, facts, "path", (3, 20))
+        found = restricted(plan, facts, Asked("path", (3, 20)))
     assert (found.plan, found.records) == (plan, facts)
 
 
@@ -200,5 +200,5 @@ def test_rows_of_another_width_are_left_to_others() -> None:
     """A fact with fewer columns than its predicate is no reason to fail here."""
     plan = plan_of(PATHS)
     facts = [("edge", ("a",), 0, 0)]
-    found = restricted(plan, facts, "path", ("a", "b"))
+    found = restricted(plan, facts, Asked("path", ("a", "b")))
     assert (found.plan, found.records) == (plan, facts)

@@ -460,7 +460,7 @@ def test_unchecked_programs_are_refused(text: str, code: str) -> None:
 
 
 def test_parts_of_a_join_are_not_multiplied() -> None:
-    """What a part says beyond the head's variables is no matter to the others; what a comparison ties together is one part."""
+    """What a part says beyond the head's variables is no matter to the others; what a comparison ties is one part."""
     assert_becomes(
         "p(X) :- a(X), b(Y), c(Y, Z), d(Z)",
         """

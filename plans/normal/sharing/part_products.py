@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tidelog.plans.normal.form import form_of
 from tidelog.plans.normal.program import NormalProgram
@@ -15,8 +16,9 @@ from tidelog.plans.tree.syntax import Atom, Comparison, Formula, Rule
 def part_products(program: NormalProgram) -> NormalProgram:
     """Give a part of a join a predicate of its own, where its variables are no matter to the rest and to the head.
 
-    Two parts go together only at the same times and through the head's variables: all that one part says, times all that the other
-    says, would be met for each row of the head. A variable that one atom has alone is no matter: a join does not keep it.
+    Two parts go together only at the same times and through the head's variables: all that one part says, times all that
+    the other says, would be met for each row of the head. A variable that one atom has alone is no matter: a join does not
+    keep it.
 
     >>> from tidelog.plans.normal.normalise import text_after
     >>> print(text_after("part_products", "p(X) :- a(X), b(Y, Z), c(Z, V)."))
@@ -28,7 +30,7 @@ def part_products(program: NormalProgram) -> NormalProgram:
     rules: list[Rule] = []
     sources: list[Rule] = []
     for rule, source in zip(program.rules, program.sources, strict=True):
-        made = list(_parted(rule, lambda source=source: fresh.name(source)))
+        made = list(_parted(rule, partial(fresh.name, source)))
         rules += made
         sources += [source] * len(made)
     if len(rules) == len(program.rules):

@@ -34,7 +34,7 @@ from tidelog.runtime.batch.decisions.decision import (
 from tidelog.runtime.batch.decisions.model_search import Search, decide_by_models
 from tidelog.runtime.batch.decisions.race import can_race, race
 from tidelog.runtime.batch.decisions.relevance import predicates_read, relevant_part
-from tidelog.runtime.batch.demand.restricting import can_restrict, restricted
+from tidelog.runtime.batch.demand.restricting import Asked, can_restrict, restricted
 from tidelog.runtime.batch.materialisation import MOST_ROUNDS, Materialisation
 from tidelog.runtime.intake.arguments import records_of, require_record
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
@@ -123,7 +123,7 @@ class Question:
     def _restrict(self) -> None:
         """Load what the fact rests on, and leave the rest."""
         if self._fact is not None and self._waiting is not None:
-            part = restricted(self._plan, self._waiting, self._fact[0], self._fact[1])
+            part = restricted(self._plan, self._waiting, Asked(*self._fact[:2]))
             self._waiting = None
             self._begin(part.plan)
             self._load(part.records)

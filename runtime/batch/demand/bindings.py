@@ -3,9 +3,9 @@
 A pattern is the positions of the columns whose values are known. `()` asks for all rows and lists them; `WHOLE` asks for all
 rows, and lists none: there is nothing to be gained from them.
 
-Sideways passing (Beeri and Ramakrishnan 1991): of a body the atom comes first that has most known columns, facts before what is
-derived, and what its rows say is known for the others. Atoms that share no variable with what is known, and whose variables the head does not need, are asked
-for as a whole: their rows are not multiplied with those of the others.
+Sideways passing (Beeri and Ramakrishnan 1991): of a body the atom comes first that has most known columns, facts before
+what is derived, and what its rows say is known for the others. Atoms that share no variable with what is known, and whose
+variables the head does not need, are asked for as a whole: their rows are not multiplied with those of the others.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Atom:
 class Stage:
     """One atom of a chain: what is demanded of it for a tuple of values, and how its rows lead to the next tuples.
 
-    `key` are the values of the `pattern`'s columns. `same` are pairs of positions that have to agree. `out` makes the next tuple
-    from places of the tuple and the row put together. With `asks`, the tuple itself goes on.
+    `key` are the values of the `pattern`'s columns. `same` are pairs of positions that have to agree. `out` makes the next
+    tuple from places of the tuple and the row put together. With `asks`, the tuple itself goes on.
     """
 
     step: str
@@ -69,11 +69,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """How a demand for one pattern of a step is met: the first tuple from the demand's values, the atoms in their order, then
-    the row.
+    """How a demand for one pattern of a step is met: the first tuple from the demand's values, the atoms in their order,
+    then the row.
 
-    `check` are pairs of a place in the demand's values and what has to stand there. `wholes` are steps that are demanded as a
-    whole. `row` are the last tuple's variables, `head` what makes a row of them; None where no row is told.
+    `check` are pairs of a place in the demand's values and what has to stand there. `wholes` are steps that are demanded
+    as a whole. `row` are the last tuple's variables, `head` what makes a row of them; None where no row is told.
     """
 
     check: tuple[tuple[int, Source], ...]
@@ -86,8 +86,8 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Where the rows of one step are rows of another: the pattern that is demanded of it, from which of the known values; None
-    for all of it. Where the step `tells`, its rows are listed."""
+    """Where the rows of one step are rows of another: the pattern that is demanded of it, from which of the known values;
+    None for all of it. Where the step `tells`, its rows are listed."""
 
     step: str
     pattern: Pattern | None
@@ -130,7 +130,12 @@ class Bindings:
                 return [Passing(feeder, WHOLE, (), tells=False) for feeder in feeders]
 
     def _chain(
-        self, name: str, pattern: Pattern | None, head: Sequence[Term], body: Sequence[Atom], comparisons: Sequence[Comparison]
+        self,
+        name: str,
+        pattern: Pattern | None,
+        head: Sequence[Term],
+        body: Sequence[Atom],
+        comparisons: Sequence[Comparison],
     ) -> Chain:
         body = [
             replace(atom, asks=atom.asks or atom.step in self.opaque, is_given=atom.step in self._given) for atom in body
@@ -229,7 +234,8 @@ def _stage(atom: Atom, names: Sequence[str], kept: set[str]) -> tuple[Stage, lis
 
 def _usable(comparisons: Sequence[Comparison], known: set[str]) -> list[Comparison]:
     """The comparisons that can be evaluated from what is known, with what `=` computes from it."""
-    known, found, rest = set(known), [], list(comparisons)
+    known, rest = set(known), list(comparisons)
+    found: list[Comparison] = []
     while True:
         ready = [item for item in rest if len(_used(item) - known) == 0 or _computes(item, known)]
         if not ready:

@@ -1,20 +1,21 @@
 """The part of a plan, and of data, on which one fact rests: what is asked for is passed down before anything is derived.
 
-Magic sets for DatalogMTL (Wang et al. 2025, arXiv 2412.07259) ask for rows at times, so that what is asked for may grow through
-time without an end. Here demand leaves times out, and is known before the first round: facts that are not demanded are left
-out, and a join derives rows that are. Recursion so stays what it was, and comes to an end where it did.
+Magic sets for DatalogMTL (Wang et al. 2025, arXiv 2412.07259) ask for rows at times, so that what is asked for may grow
+through time without an end. Here demand leaves times out, and is known before the first round: facts that are not demanded
+are left out, and a join derives rows that are. Recursion so stays what it was, and comes to an end where it did.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import ErodeShape, Feed, JoinShape, Step, UnionShape
-from tidelog.plans.tree.syntax import Term, Variable
+from tidelog.plans.tree.syntax import Term, Value, Variable
 from tidelog.runtime.batch.demand.rows import Demand, Demanded, TooMuchError
 
 LEAST, FOR_EACH_FACT = 50_000, 4
@@ -30,30 +31,53 @@ class Restricted:
 
 
 def can_restrict(plan: BatchPlan) -> bool:
-    """Whether what a fact rests on can be told from rows alone: not where calendars, or the first fact of all, have a say."""
+    """Whether rows alone tell what a fact rests on: not where calendars, or the first fact of all, have a say."""
     clipped = any(isinstance(step.shape, ErodeShape) and step.shape.clipped for step in plan.steps)
     return not (clipped or plan.over_calendars or plan.calendars)
 
 
-def restricted(plan: BatchPlan, records: Sequence[Record], predicate: str, row: Row) -> Restricted:
-    """What is needed to know at which times a row of a predicate holds, and whether constraints do.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for: the rows of a predicate with these values; where there is None, with any. None for all rows."""
 
-    The same rows and the same plan where everything is needed, or to know what is would cost too much. The plan has to be one
-    that `can_restrict`.
+    predicate: str
+    values: tuple[Value | None, ...] | None = None
+
+    def has(self, predicate: str, row: Row) -> bool:
+        """Whether a row is asked for."""
+        values = row if self.values is None else self.values
+        same = len(values) == len(row) and all(
+            value is None or value == other for value, other in zip(values, row, strict=True)
+        )
+        return predicate == self.predicate and same
+
+
+def restricted(plan: BatchPlan, records: Sequence[Record], *asked: Asked) -> Restricted:
+    """What is needed to know at which times that holds which is asked for, and whether constraints do.
+
+    The same rows and the same plan where everything is needed, where knowing what is needed would cost too much, and where
+    the plan is not one that `can_restrict`.
     """
+    if not can_restrict(plan):
+        return Restricted(plan, records)
     known = {step.id for step in plan.steps}
     facts: dict[str, list[Row]] = {}
     for name, found, _, _ in (*plan.facts, *records):
         facts.setdefault(name, []).append(found)
-    if not all(_have_width(plan, name, rows) for name, rows in ((predicate, [row]), *facts.items())):
+    widths = [(item.predicate, item.values) for item in asked if item.values is not None]
+    if not all(
+        _has_width(plan, name, row) for name, row in chain(widths, ((name, row) for name in facts for row in facts[name]))
+    ):
         return Restricted(plan, records)  # whoever derives from them tells what is wrong
     demand = Demand(plan.steps, facts, LEAST + FOR_EACH_FACT * len(records))
     for constraint in plan.constraints:
         demand.ask_whole(constraint)
-    if predicate in known and row:
-        demand.ask(predicate, tuple(range(len(row))), row)
-    elif predicate in known:
-        demand.ask_whole(predicate)
+    for item in (item for item in asked if item.predicate in known):
+        given = [(place, value) for place, value in enumerate(item.values or ()) if value is not None]
+        if given:
+            demand.ask(item.predicate, tuple([place for place, _ in given]), tuple([value for _, value in given]))
+        else:
+            demand.ask_whole(item.predicate)
     try:
         demanded = demand.settle()
     except TooMuchError:
@@ -62,9 +86,9 @@ def restricted(plan: BatchPlan, records: Sequence[Record], predicate: str, row: 
     return Restricted(_guarded(plan, demanded), kept)
 
 
-def _have_width(plan: BatchPlan, predicate: str, rows: Iterable[Row]) -> bool:
+def _has_width(plan: BatchPlan, predicate: str, row: Sequence[object]) -> bool:
     schema = plan.schema.predicates.get(predicate)
-    return schema is None or all(len(row) == schema.arity for row in rows)
+    return schema is None or len(row) == schema.arity
 
 
 def _guarded(plan: BatchPlan, demanded: Demanded) -> BatchPlan:

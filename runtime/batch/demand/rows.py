@@ -1,8 +1,9 @@
 """The rows on which a question may rest: the program without its times, followed backwards from what is asked.
 
-A demand for a row of a step leads to demands for rows of the steps that feed it; rows that are found there tell which others are
-of use. What is found has more than is needed, since times do not count, and never less: whatever a demanded row follows from, and
-whatever its absence follows from, is demanded, too. So these rows hold at the same times without all that is not demanded.
+A demand for a row of a step leads to demands for rows of the steps that feed it; rows that are found there tell which
+others are of use. What is found has more than is needed, since times do not count, and never less: whatever a demanded row
+follows from, and whatever its absence follows from, is demanded, too. So these rows hold at the same times without all that
+is not demanded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import partial
 from tidelog.operators.joins.join import Join
 from tidelog.plans.data.facts import Row
 from tidelog.plans.plan.plan import Step
-from tidelog.plans.tree.syntax import Constant, Variable
+from tidelog.plans.tree.syntax import Constant, Value, Variable
 from tidelog.runtime.batch.demand.bindings import WHOLE, Bindings, Chain, Passing, Pattern, Source, Stage
 
 
@@ -216,7 +217,7 @@ def _made_ready(step: str, way: Chain | Passing) -> _ReadyChain | Passing:
     return _ReadyChain(way, step, [set() for _ in way.stages], _head_of(way))
 
 
-def _value(source: Source, key: Row) -> object:
+def _value(source: Source, key: Row) -> Value:
     return source.value if isinstance(source, Constant) else key[source]
 
 
@@ -228,7 +229,9 @@ def _head_of(chain: Chain) -> Callable[[Row], Iterator[Row]] | None:
     names = {name: place for place, name in enumerate(chain.row)}
     if not shape.comparisons:
         sources: list[Source] = [
-            names[term.name] if isinstance(term, Variable) else term for term in shape.head if isinstance(term, Variable | Constant)
+            names[term.name] if isinstance(term, Variable) else term
+            for term in shape.head
+            if isinstance(term, Variable | Constant)
         ]
         return lambda values: iter((tuple([_value(source, values) for source in sources]),))
     join = Join(shape)
