@@ -1,4 +1,4 @@
-"""Within one component, times left out: which rows a row may lead to, and on which rows of the text's predicates one rests."""
+"""Within one component, times left out: which rows a row may lead to, and on which rows of its text one rests."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from tidelog.plans.tree.syntax import Variable
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A component: its `steps` between predicates of the text, its `rules` (the steps that end at a predicate, and at which),
-    and how far they look `back` and `ahead` (encoded; `POS` without end)."""
+    """A component: its `steps` between predicates of the text, its `rules` (the steps that end at a predicate, and at
+    which), the `unions` of its predicates, and how far they look `back` and `ahead` (encoded; `POS` without end)."""
 
     component: Component
     steps: Mapping[str, Step]
@@ -35,8 +35,8 @@ class Part:
         return {name: given(name) for name in self.text} | dict(self.steps)
 
     def plan(self, whole: BatchPlan, periods: Mapping[str, Sequence[int]], *, guarded: bool) -> BatchPlan:
-        """The component as a plan. Facts of `changed(P)` say what of a predicate P may be derived, and when, if it is `guarded`;
-        those of `again(P, N)` repeat after each of P's `periods` (encoded; below 0 back in time), by their numbers."""
+        """The component as a plan. Facts of `changed(P)` say what of a predicate P may be derived, and when, if it is
+        `guarded`; those of `again(P, N)` repeat after each of P's `periods` (encoded; below 0 back in time), by number."""
         steps = {step.id: step for step in self._steps(whole, guarded=guarded)}
         text = dict.fromkeys([*self.text, *(changed(name) for name in self.component.predicates if guarded)])
         for name, lengths in periods.items():

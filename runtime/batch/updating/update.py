@@ -1,9 +1,9 @@
-"""Facts that come and go after a materialisation has come to its end: component by component, what may change is derived again.
+"""Facts that come and go behind a materialisation's end: component by component, what may change is derived again.
 
-The idea is that of delete and rederive for DatalogMTL (arXiv 2511.12169). Here a component that reads something which has
-changed is told first which of its rows may change, and when; then the rules are applied to what these rest on, to derive them
-at these times alone. What differs in the end is what has changed for the components behind it. Negation and aggregates need no
-more than that; and what repeats for ever is found as ever.
+The idea is that of delete and rederive for DatalogMTL (arXiv 2511.12169). Where something has changed that a component reads,
+it is found first which of its rows may change, and when. Then its rules are applied to what these rest on, and derive them at
+these times alone. What differs in the end is what has changed for the components behind it. So negation needs nothing of its
+own; and what repeats for ever is found as it always is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tidelog.runtime.batch.updating.row_index import RowIndex
 
 _EVER: Ranges = [(NEG, POS)]
 _LEAST, _FOR_EACH_ROW = 10_000, 2
-"""So many changes are followed within a component, and so many more for each row of its predicates; else all of it is derived."""
+"""So many changes are followed in a component, and so many more for each row of its predicates; else all is derived."""
 
 
 @dataclass(slots=True)
