@@ -220,12 +220,12 @@ class Materialisation:
                     self._check_end(self._current)
 
     def update(self, added: Iterable[Record] = (), removed: Iterable[Record] = ()) -> None:
-        """Take in that facts are given no longer, and then that others are: all is as if it had been materialised so.
+        """Take in that facts are given no longer, and then that others are: all is as if it were materialised anew.
 
-        A part of a fact's interval may be removed. What was not given changes nothing, and the program's own facts stay. What
-        may change is derived again from what it rests on, so an update costs what it changes. A predicate whose rules have an
-        aggregate or `latest` is derived anew as a whole, where something of it changes. Everything is where the program has
-        constraints, or depends on its own negation at earlier times, and where an `until` was given.
+        A part of a fact's interval may be removed. What was not given changes nothing, and the program's own facts
+        stay. What may change is derived again from what it rests on, so an update costs what it changes. A predicate
+        whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything
+        is where the program has constraints, or depends on its own negation at earlier times, or an `until` was given.
 
         RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is clipped
         where the stream starts. Otherwise raises what `load` and `run` raise.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tidelog.plans.data.facts import Row
-from tidelog.plans.plan.plan import Step
+from tidelog.plans.plan.plan import DilateShape, ErodeShape, Step, SteppedShape, UnionShape
 from tidelog.plans.tree.syntax import Constant
 from tidelog.runtime.batch.demand.bindings import WHOLE, Bindings, Chain, Passing, Pattern, Stage
 from tidelog.runtime.batch.demand.rows import Head, head_of
@@ -23,7 +23,8 @@ class Looking:
         self._onward: dict[tuple[str, int], Chain | None] = {}
         self._heads: dict[int, Head | None] = {}
         self._kept: list[Chain] = []
-        self._done: set[tuple[str, Pattern | None, Row]] = set()
+        self._done: dict[tuple[str, Pattern | None], set[Row]] = {}
+        self._same: dict[str, str | None] = {}
         self.needed: dict[str, dict[Row, None]] = {}
 
     def onward(self, step: str, port: int, row: Row) -> Iterable[Row]:
@@ -36,25 +37,26 @@ class Looking:
 
     def begin(self) -> None:
         """Forget what has been needed."""
-        self._done, self.needed = set(), {}
+        self._done, self.needed = {}, {}
 
-    def need(self, step: str, pattern: Pattern | None, key: Row) -> None:
-        """Note the rows of the text's predicates on which rows of a step rest."""
-        place = step, pattern, key
-        if place in self._done:
+    def need(self, step: str, pattern: Pattern | None, keys: Iterable[Row]) -> None:
+        """Note the rows of the text's predicates on which rows of a step rest: those with these values, or all."""
+        done = self._done.setdefault((step, pattern), set())
+        new = [key for key in dict.fromkeys(keys) if key not in done]
+        if not new:
             return
-        self._done.add(place)
+        done.update(new)
         if step in self._text:
-            found = self._index.rows(step) if pattern is WHOLE else self._index.like(step, pattern, key)
-            self.needed.setdefault(step, {}).update(dict.fromkeys(found))
+            needed = self.needed.setdefault(step, {})
+            for key in new:
+                found = self._index.rows(step) if pattern is WHOLE else self._index.like(step, pattern, key)
+                needed.update(dict.fromkeys(found))
             return
         for way in self._ways_of(step, pattern):
             if isinstance(way, Passing):
-                self.need(way.step, way.pattern, tuple([key[place] for place in way.key]))
-            elif _fits(way, key):
-                for whole in way.wholes:
-                    self.need(whole, WHOLE, ())
-                self._note(way, 0, tuple([key[place] for place in way.begin]))
+                self.need(way.step, way.pattern, (tuple([key[place] for place in way.key]) for key in new))
+            else:
+                self._note(way, [tuple([key[place] for place in way.begin]) for key in new if _fits(way, key)])
 
     # --- inside ---------------------------------------------------------------------------------------------------------
 
@@ -65,8 +67,10 @@ class Looking:
         return self._ways[place]
 
     def _rows(self, step: str, pattern: Pattern, key: Row) -> Iterable[Row]:
-        if step in self._text:
-            return tuple(self._index.like(step, pattern, key))
+        """The rows of a step that have these values, which are not to be changed meanwhile."""
+        text = self._text_of(step)
+        if text is not None:
+            return self._index.like(text, pattern, key)
         found: dict[Row, None] = {}
         for way in self._ways_of(step, pattern):
             if isinstance(way, Chain):
@@ -74,6 +78,17 @@ class Looking:
             elif way.tells and way.pattern is not WHOLE:
                 found.update(dict.fromkeys(self._rows(way.step, way.pattern, tuple([key[place] for place in way.key]))))
         return found
+
+    def _text_of(self, step: str) -> str | None:
+        """The predicate of the text whose rows are those of a step; None where it joins, or unites several."""
+        if step not in self._same:
+            found: str | None = step
+            while found is not None and found not in self._text:
+                at = self.bindings.steps[found]
+                is_passing = isinstance(at.shape, UnionShape | DilateShape | ErodeShape | SteppedShape)
+                found = at.feeders[0] if is_passing and len(at.feeders) == 1 else None
+            self._same[step] = found
+        return self._same[step]
 
     def _rows_of(self, chain: Chain, key: Row) -> Iterator[Row]:
         if not _fits(chain, key):
@@ -86,15 +101,15 @@ class Looking:
             for values in found:
                 yield from head(values)
 
-    def _note(self, chain: Chain, number: int, values: Row) -> None:
+    def _note(self, chain: Chain, values: Iterable[Row]) -> None:
         """What a chain meets on its way is needed."""
-        if number == len(chain.stages):
-            return
-        stage = chain.stages[number]
-        self.need(stage.step, stage.pattern, _key(stage, values))
-        if number + 1 < len(chain.stages):
-            for after in dict.fromkeys(self._beyond(stage, values)):
-                self._note(chain, number + 1, after)
+        found = dict.fromkeys(values)
+        for whole in chain.wholes if found else ():
+            self.need(whole, WHOLE, [()])
+        for stage in chain.stages:
+            self.need(stage.step, stage.pattern, (_key(stage, item) for item in found))
+            if stage is not chain.stages[-1]:
+                found = dict.fromkeys(after for item in found for after in self._beyond(stage, item))
 
     def _beyond(self, stage: Stage, values: Row) -> Iterator[Row]:
         """The tuples behind one atom of a chain."""

@@ -130,6 +130,8 @@ class Updater:
         except EverythingError:
             found = {(name, row): _EVER for name in part.component.predicates for row in self.index.rows(name)}
             is_whole = True
+        if not found and not is_whole:
+            return {}
         self._look(part, looking, found, is_whole=is_whole)
         rest = self._rest(part, looking.needed, found, is_whole=is_whole)
         done = Materialisation(self._plan_of(part, rest.periods, guarded=not is_whole), max_state=self.max_state)
@@ -158,14 +160,13 @@ class Updater:
         looking.begin()
         if is_whole:
             for name in part.text:
-                looking.need(name, None, ())
+                looking.need(name, None, [()])
             return
-        rules: dict[str, list[str]] = defaultdict(list)
-        for rule, name in part.rules.items():
-            rules[name].append(rule)
+        rows: dict[str, list[Row]] = defaultdict(list)
         for name, row in found:
-            for rule in rules[name]:
-                looking.need(rule, tuple(range(len(row))), row)
+            rows[name].append(row)
+        for rule, name in part.rules.items():
+            looking.need(rule, tuple(range(self.plan.schema.predicates[name].arity)), rows[name])
 
     def _rest(
         self, part: Part, needed: Mapping[str, Iterable[Row]], found: Mapping[tuple[str, Row], Ranges], *, is_whole: bool
