@@ -227,8 +227,8 @@ class Materialisation:
         whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything
         is where the program has constraints, or depends on its own negation at earlier times, or an `until` was given.
 
-        RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is clipped
-        where the stream starts. Otherwise raises what `load` and `run` raise.
+        RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is
+        clipped where the stream starts. Otherwise raises what `load` and `run` raise.
 
         >>> from tidelog.plans.compiling.batch import compile_batch
         >>> from tidelog.plans.language.parser import parse

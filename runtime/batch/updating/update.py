@@ -1,9 +1,9 @@
 """Facts that come and go behind a materialisation's end: component by component, what may change is derived again.
 
-The idea is that of delete and rederive for DatalogMTL (arXiv 2511.12169). Where something has changed that a component reads,
-it is found first which of its rows may change, and when. Then its rules are applied to what these rest on, and derive them at
-these times alone. What differs in the end is what has changed for the components behind it. So negation needs nothing of its
-own; and what repeats for ever is found as it always is.
+The idea is that of delete and rederive for DatalogMTL (arXiv 2511.12169). Where something has changed that a
+component reads, it is found first which of its rows may change, and when. Then its rules are applied to what these rest on,
+and derive them at these times alone. What differs in the end is what has changed for the components behind it. So negation needs nothing
+of its own; and what repeats for ever is found as it always is.
 """
 
 from __future__ import annotations
