@@ -224,8 +224,9 @@ class Materialisation:
 
         A part of a fact's interval may be removed. What was not given changes nothing, and the program's own facts
         stay. What may change is derived again from what it rests on, so an update costs what it changes. A predicate
-        whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything
-        is where the program has constraints, or depends on its own negation at earlier times, or an `until` was given.
+        whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything is
+        where a constraint is violated before or behind it, where an `until` was given, and where the program depends on
+        its own negation at earlier times.
 
         RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is
         clipped where the stream starts. Otherwise raises what `load` and `run` raise.
@@ -256,13 +257,15 @@ class Materialisation:
                 self._derive_anew()
                 return
             try:
-                self._updater.derive(changes)
+                is_violated = self._updater.derive(changes)
             except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
+                is_violated = True
+            if is_violated:  # a fresh run tells of which constraint, and derives no more than it would
                 self._derive_anew()
 
     def _is_updated_anew(self) -> bool:
         clocked = any(stratum.is_clocked for stratum in self.plan.strata)
-        return bool(self.plan.constraints) or clocked or self._violation is not None or self._limit < POS
+        return clocked or self._violation is not None or self._limit < POS
 
     def _derive_anew(self) -> None:
         derived = {name for stratum in self.plan.strata for name in stratum.predicates}

@@ -9,19 +9,33 @@ from tidelog.plans.analysis.horizons.reach import outlook
 from tidelog.plans.analysis.recursion.rounds import Component, RoundPlanner
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.timeline import POS, Metric
-from tidelog.plans.plan.plan import DilateShape, Feed, JoinShape, Step, UnionShape
+from tidelog.plans.plan.plan import (
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    Feed,
+    JoinShape,
+    LatchShape,
+    PairShape,
+    Step,
+    SteppedShape,
+    UnionShape,
+)
+from tidelog.plans.plan.shapes import TOP
 from tidelog.plans.tree.syntax import Variable
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A component: its `steps` between predicates of the text, its `rules` (the steps that end at a predicate, and at
-    which), the `unions` of its predicates, and how far they look `back` and `ahead` (encoded; `POS` without end)."""
+    which), the `unions` of its predicates and their `widths` (how many columns they have), and how far they look `back` and
+    `ahead` (encoded; `POS` without end)."""
 
     component: Component
     steps: Mapping[str, Step]
     rules: Mapping[str, str]
     unions: Mapping[str, Step]
+    widths: Mapping[str, int]
     back: int
     ahead: int
 
@@ -67,7 +81,7 @@ class Part:
                 yield union
                 continue
             yield given(changed(name))
-            columns = tuple(Variable(f"X{i}") for i in range(whole.schema.predicates[name].arity))
+            columns = tuple(Variable(f"X{i}") for i in range(self.widths[name]))
             for feed in union.inputs:
                 if feed.kind == "step":
                     guards = (feed, Feed("step", changed(name)))
@@ -89,9 +103,46 @@ def part_of(plan: BatchPlan, component: Component) -> Part:
         steps={name: known[name] for name in component.steps},
         rules=rules,
         unions=unions,
+        widths={name: plan.schema.predicates[name].arity for name in component.predicates},
         back=POS if reach.past else back,
         ahead=POS if reach.future else ahead,
     )
+
+
+def part_of_constraint(plan: BatchPlan, constraint: str) -> Part:
+    """A constraint by itself: a component with a predicate that holds where it is violated."""
+    known = {step.id: step for step in plan.steps}
+    text = {step.id for step in plan.steps if step.id in plan.schema.predicates or step.id == TOP}
+    found = outlook([constraint], known, text)
+    name = f"violated'{constraint}"
+    component = Component((name,), found.reads, found.steps, is_recursive=False, looks_back=False, ending="finite")
+    back, ahead = found.reach.within(0)
+    return Part(
+        component=component,
+        steps={step: known[step] for step in found.steps},
+        rules={constraint: name},
+        unions={name: Step(name, name, UnionShape(), (Feed("facts", name), Feed("step", constraint)))},
+        widths={name: _width(plan, known, constraint)},
+        back=POS if found.reach.past else back,
+        ahead=POS if found.reach.future else ahead,
+    )
+
+
+def _width(plan: BatchPlan, steps: Mapping[str, Step], name: str) -> int:
+    """How many columns the rows of a step have; 0 where that is known only of its rows."""
+    if name in plan.schema.predicates:
+        return plan.schema.predicates[name].arity
+    match steps[name].shape:
+        case JoinShape(head=head):
+            return len(head)
+        case PairShape(left=left, right=right):
+            return len({*left, *right})
+        case AntiJoinShape(columns=columns) | LatchShape(columns=columns):
+            return len(columns)
+        case UnionShape() | DilateShape() | ErodeShape() | SteppedShape() if steps[name].feeders:
+            return _width(plan, steps, steps[name].feeders[0])
+        case _:
+            return 0
 
 
 def given(name: str) -> Step:

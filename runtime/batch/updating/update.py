@@ -1,9 +1,9 @@
 """Facts that come and go behind a materialisation's end: component by component, what may change is derived again.
 
 The idea is that of delete and rederive for DatalogMTL (arXiv 2511.12169). Where something has changed that a
-component reads, it is found first which of its rows may change, and when. Then its rules are applied to what these rest on,
-and derive them at these times alone. What differs in the end is what has changed for the components behind it. So negation needs nothing
-of its own; and what repeats for ever is found as it always is.
+component reads, it is found first which of its rows may change, and when. Then its rules are applied to what
+these rest on, and derive them at these times alone. What differs in the end is what has changed for the components
+behind it. So negation needs nothing of its own; and what repeats for ever is found as it always is.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.updating.affected import Affected, Changes, EverythingError, widened
 from tidelog.runtime.batch.updating.looking import Looking
-from tidelog.runtime.batch.updating.part import Part, again, changed, part_of
+from tidelog.runtime.batch.updating.part import Part, again, changed, part_of, part_of_constraint
 from tidelog.runtime.batch.updating.row_index import RowIndex
 
 _EVER: Ranges = [(NEG, POS)]
 _LEAST, _FOR_EACH_ROW = 10_000, 2
 """So many changes are followed in a component, and so many more for each row of its predicates; else all is derived."""
+
+
+_Regions = dict[tuple[str, Row], Ranges]
+"""For rows of predicates, some times."""
 
 
 @dataclass(slots=True)
@@ -47,6 +51,7 @@ class Updater:
     max_state: int | None
     index: RowIndex = field(init=False)
     parts: list[Part] = field(init=False)
+    constraints: list[Part] = field(init=False)
     looking: dict[str, Looking] = field(default_factory=dict)
     plans: dict[tuple[str, bool], BatchPlan] = field(default_factory=dict)
     """Those of components that read nothing which repeats, by their first predicate, guarded or not."""
@@ -59,20 +64,32 @@ class Updater:
         widths = {name: item.arity for name, item in self.plan.schema.predicates.items()}
         self.index = RowIndex(self.known.rows_that_hold, widths)
         self.parts = [part_of(self.plan, part) for stratum in self.plan.strata for part in stratum.components]
+        self.constraints = [part_of_constraint(self.plan, name) for name in self.plan.constraints]
 
-    def derive(self, changes: Changes) -> None:
-        """Derive what follows from what `give` has told."""
+    def derive(self, changes: Changes) -> bool:
+        """Derive what follows from what `give` has told; whether it violates a constraint, where none was violated."""
         derived = {name for part in self.parts for name in part.component.predicates}
         told = {name: rows for name, rows in changes.items() if name not in derived}
         for part in self.parts:
             read = {name: told[name] for name in part.component.reads if told.get(name)}
             own = {name: changes[name] for name in part.component.predicates if name in changes}
             if read or own:
-                told.update(self._derive(part, read, own))
+                done, found = self._derived(part, read, own)
+                told.update(self._take(done, found))
+        is_violated = any(self._violates(part, told) for part in self.constraints)
         for name, rows in told.items():
             for row in rows:
                 if not self.known.holds_somewhere(name, row):
                     self.index.discard(name, row)
+        return is_violated
+
+    def _violates(self, constraint: Part, told: Changes) -> bool:
+        """Whether a constraint is violated where something has changed that it reads."""
+        read = {name: told[name] for name in constraint.component.reads if told.get(name)}
+        if not read:
+            return False
+        done, _ = self._derived(constraint, read, {})
+        return any(True for name in constraint.component.predicates for _ in done.rows_that_hold(name))
 
     # --- what is given --------------------------------------------------------------------------------------------------
 
@@ -113,10 +130,8 @@ class Updater:
 
     # --- one component --------------------------------------------------------------------------------------------------
 
-    def _derive(
-        self, part: Part, read: Mapping[str, Mapping[Row, Ranges]], own: Mapping[str, Mapping[Row, Ranges]]
-    ) -> dict[str, dict[Row, Ranges]]:
-        """Derive anew what may change of a component; returns what has."""
+    def _derived(self, part: Part, read: Changes, own: Changes) -> tuple[Interpretation, _Regions]:
+        """Derive anew what may change of a component: what holds then, and which rows might have changed, and when."""
         looking = self._looking(part)
         rows = sum(len(self.index.rows(name)) for name in part.component.predicates)
         most = _LEAST + _FOR_EACH_ROW * rows
@@ -131,7 +146,7 @@ class Updater:
             found = {(name, row): _EVER for name in part.component.predicates for row in self.index.rows(name)}
             is_whole = True
         if not found and not is_whole:
-            return {}
+            return self.known, {}
         self._look(part, looking, found, is_whole=is_whole)
         rest = self._rest(part, looking.needed, found, is_whole=is_whole)
         done = Materialisation(self._plan_of(part, rest.periods, guarded=not is_whole), max_state=self.max_state)
@@ -139,7 +154,7 @@ class Updater:
         done.run()
         if is_whole:
             found |= {(name, row): _EVER for name in part.component.predicates for row in done.known.rows_that_hold(name)}
-        return self._take(done.known, found)
+        return done.known, found
 
     def _plan_of(self, part: Part, periods: Mapping[str, Sequence[int]], *, guarded: bool) -> BatchPlan:
         if periods:
@@ -166,7 +181,7 @@ class Updater:
         for name, row in found:
             rows[name].append(row)
         for rule, name in part.rules.items():
-            looking.need(rule, tuple(range(self.plan.schema.predicates[name].arity)), rows[name])
+            looking.need(rule, tuple(range(part.widths[name])), rows[name])
 
     def _rest(
         self, part: Part, needed: Mapping[str, Iterable[Row]], found: Mapping[tuple[str, Row], Ranges], *, is_whole: bool
