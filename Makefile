@@ -130,6 +130,7 @@ alertmanager:
 
 servers:
 	@.ci/server influxd influxdb
+	@.ci/server nats-server nats-server
 
 chromium:
 	@.ci/chromium

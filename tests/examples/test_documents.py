@@ -18,6 +18,7 @@ SLOWEST = (
     "docs/howto/influxdb.md",
     "docs/howto/kafka.md",
     "docs/howto/modbus.md",
+    "docs/howto/nats.md",
     "docs/howto/notify.md",
     "docs/howto/opcua.md",
     "docs/howto/opcua-alarms.md",
