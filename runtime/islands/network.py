@@ -167,15 +167,21 @@ class IslandNetwork:
                 actor.pump()
         self._advance()
 
-    def drain(self) -> None:
-        """Wait until all that is on its way has landed."""
+    def drain(self, patience: float | None = None) -> bool:
+        """Wait until all that is on its way has landed, and say whether it has.
+
+        With a patience, not where a process has not answered for about as many seconds.
+        """
         while self._open:
             awaited = next(actor for actor in self.actors if actor.is_awaited)
-            awaited.pump(None)
+            if patience is not None and awaited.unanswered:
+                return False
+            awaited.pump(patience)
             for actor in self.actors:
                 if actor.has_news:
                     actor.pump()
             self._advance()
+        return True
 
     @property
     def on_the_way(self) -> int:
