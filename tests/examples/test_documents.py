@@ -22,6 +22,7 @@ SLOWEST = (
     "docs/howto/notify.md",
     "docs/howto/opcua.md",
     "docs/howto/opcua-alarms.md",
+    "docs/howto/opentelemetry.md",
     "docs/howto/restart.md",
     "docs/howto/spark.md",
     "docs/howto/sparkplug.md",

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 from nats.js.api import RetentionPolicy
+from poison import UNENCODABLE
 
 from children import WAIT
 from natsservers import NatsServer, nats_server
@@ -252,8 +253,8 @@ async def test_the_server_drops_what_a_sink_repeats(server: NatsServer, stream: 
     assert server.ask(lambda js: js.get_msg(stream, 1)).headers == {"Nats-Msg-Id": "run-one-7"}
 
 
-async def test_what_is_too_large_is_a_dead_letter(tmp_path: Path) -> None:
-    """For the server, and for the stream; the others go on, and no word of a subject comes from within a value."""
+async def test_what_cannot_be_sent_is_a_dead_letter(tmp_path: Path) -> None:
+    """What is too large for the server, or the stream, or no text; no word of a subject comes from within a value."""
     letters: list[Rejected] = []
 
     async def note(given: Sequence[Rejected]) -> None:
@@ -268,9 +269,10 @@ async def test_what_is_too_large_is_a_dead_letter(tmp_path: Path) -> None:
         sink = sink_to(running.url, "S", payload={"n": "{n}", "text": "{note}" * 10})
         sink.give_up_to(note)
         async with sink:
-            await sink.send([of("a.b *>"), of("x" * 215), of("x" * 300), of("")])
-        assert [letter.record for letter in letters] == [of("x" * 300), of("x" * 215)]
-        assert "the server takes 3000 at most" in letters[0].reason and "maximum allowed" in letters[1].reason
+            await sink.send([of("a.b *>"), of("x" * 215), of("x" * 300), of(UNENCODABLE), of("")])
+        assert [letter.record for letter in letters] == [of("x" * 300), of(UNENCODABLE), of("x" * 215)]
+        reasons = ("the server takes 3000 at most", "cannot be encoded", "maximum allowed")
+        assert all(reason in letter.reason for reason, letter in zip(reasons, letters, strict=True))
         assert [running.ask(lambda js, n=n: js.get_msg("S", n)).subject for n in (1, 2)] == ["S.a_b___", "S._"]
 
 
