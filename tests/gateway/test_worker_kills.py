@@ -90,16 +90,20 @@ def test_workers_are_killed_and_every_sink_has_all_of_it_once(tmp_path: Path) ->
             lambda: of_outbox(tmp_path / "box"),
         ]
         begun, number = first_of(sender, told[0])
+        killed = 0
         for kill in range(KILLS):
             publish(sender, number, number + 20)
             number += 20
             live(draw, 0.1)
+            eventually(lambda: bool(workers_of(gateway.process)))
             for process in draw.sample(found := workers_of(gateway.process), min(len(found), draw.choice((1, 1, 2)))):
                 with suppress(OSError):
                     os.kill(process, signal.SIGKILL)
+                    killed += 1
             if kill % 7 == 5:
                 gateway.end(signal.SIGKILL)
                 gateway.start()
+        assert killed > KILLS / 2
         for each in told:
             eventually(lambda each=each: set(range(begun, number)) <= set(each()))  # type: ignore[misc]
             assert sorted(each()) == list(range(begun, number))
