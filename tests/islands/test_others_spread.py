@@ -19,23 +19,9 @@ TESTS = Path(__file__).parents[1]
 def test_what_holds_in_one_task_holds_spread() -> None:
     """Each of these tests compares an engine with something else, and does not care how it runs."""
     path = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
+    plugins = [part for name in ("islands.spread_by_default", "no:xdist", "no:cacheprovider") for part in ("-p", name)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "islands.spread_by_default",
-            "-p",
-            "no:xdist",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            "not long",
-            str(TESTS / "state"),
-            str(TESTS / "calendars"),
-        ],
+        [sys.executable, "-m", "pytest", "-q", *plugins, "-m", "not long", str(TESTS / "state"), str(TESTS / "calendars")],
         env=os.environ | {"PYTHONPATH": path, "HYPOTHESIS_PROFILE": "quick"},
         capture_output=True,
         text=True,
