@@ -28,9 +28,13 @@ MOST_OWNERS = 1_000_000
 
 
 class Landed(NamedTuple):
-    """A delivery has passed: all that follows from it, in the order of the islands. `number` is its own."""
+    """A delivery has passed: all that follows from it, in the order of the islands. `number` is its own.
+
+    All is known up to the `frontier`.
+    """
 
     number: int
+    frontier: int
     answers: list[Record]
     violations: list[Violation]
     held: list[Step]
@@ -347,7 +351,7 @@ class IslandNetwork:
             heard += outcome.heard
             if self._held:
                 held += [item for item in outcome.sent if item.step in self._held]
-        return Landed(passage.number, answers, violations, held, heard)
+        return Landed(passage.number, passage.frontier, answers, violations, held, heard)
 
     def look(self) -> int:
         """The least frontier of which somebody has to be told though nothing comes; all has landed."""

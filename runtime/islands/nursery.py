@@ -10,7 +10,6 @@ group of processes of their own, which do not heed such signals, and end when th
 
 from __future__ import annotations
 
-import gc
 import os
 import selectors
 import signal
@@ -27,6 +26,7 @@ from tidelog.plans.plan.stored import pack_plan, unpack_plan
 from tidelog.runtime.islands.lines import WorkerLine, WorkerLink, serve
 from tidelog.runtime.islands.part import Part, Work
 from tidelog.runtime.islands.supervision import Supervision
+from tidelog.runtime.ports.collecting import collect_steadily
 from tidelog.runtime.ports.interfaces import EmitMode
 
 _HEAD = 4
@@ -162,7 +162,7 @@ def main(descriptor: int, memory: int) -> None:
     packed = msgspec.msgpack.decode(_read(link, size), type=list[PackedWork])
     works = [Work(unpack_plan(item.plan, "a worker"), item.emit, item.exports, item.prospects, item.most) for item in packed]
     parts = [Part(work) for work in works]
-    gc.freeze()  # what workers share with the nursery is not looked through again by each of them
+    collect_steadily()  # what workers share with the nursery is not looked through again by each of them
     while True:
         message, sent, _, _ = socket.recv_fds(link, len(_FORK), 1)
         if not message:

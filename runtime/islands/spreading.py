@@ -220,8 +220,6 @@ class SpreadReasoner(Reasoner):
         self._islands.deliver(delivery, is_last=is_last)
         for inquiry in self._inquiries:
             self._hypothetical += inquiry.take(delivery)
-        if self._outlet.held is not None:
-            self._outlet.forget(self._intake.frontier)
         self._bound.moved(0)
 
     def _take_one(self, source: str, record: Record, moment: float = 0.0) -> bool:
@@ -298,6 +296,8 @@ class SpreadReasoner(Reasoner):
             found = landed.popleft()
             for step, facts, notices in unpacked_sent(found.held):
                 self._outlet.keep(step, facts, notices)
+            if self._outlet.held is not None:
+                self._outlet.forget(found.frontier)  # only now: what goes on behind it has come
             for source, item in found.heard:
                 if item.step in self._listeners:
                     ((_, facts, notices),) = unpacked_sent([item])

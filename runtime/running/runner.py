@@ -285,6 +285,7 @@ class Runner(Asked):
             finally:
                 if self._way.goes_on:
                     await self._take_rest(inbox)
+                    await self._take_landing()
                 self._way.close()
 
     async def _take_rest(self, inbox: Channel[SourceEvent]) -> None:
@@ -295,6 +296,13 @@ class Runner(Asked):
                     await self._take_all([inbox.receive_nowait()])
                 except (anyio.EndOfStream, anyio.WouldBlock):
                     return
+
+    async def _take_landing(self) -> None:
+        """And what followed from it, where that is still on the way."""
+        if self._flights is not None and not self._way.is_spoiled and not self._session.has_failed:
+            with anyio.CancelScope(shield=True):
+                await self._flights.wait_for_answers()
+                self._settle()
 
     def _is_late(self) -> bool:
         """Whether what the sources have said is left there, since the run was to have stopped by now."""
