@@ -4,7 +4,8 @@
 
 The cluster is the one that librdkafka brings for tests, in a process of its own. Both sides take turns with the same records
 of one partition: the bare library polls them, decodes their JSON, and keeps what a fact has, the values and the time; ours
-makes facts of them by a map. The bare library sends JSON with a key, ours sends answers. Both use an idempotent producer, and wait until all are taken.
+makes facts of them by a map. The bare library sends
+JSON with a key, ours sends answers. Both use an idempotent producer, and wait until all are taken.
 """
 
 from __future__ import annotations

@@ -137,13 +137,13 @@ def _take(found: _Found, message: Message, place: str, one: _Map, payload: Any, 
             continue
         if record is not None:
             found.records.append(record)
-            found.places.append(place)
+            found.places.append(message.place or place)
             if found.parts is not None:
                 found.parts.append(one.part(record[1]))
 
 
 def _reject(found: _Found, message: Message, place: str, reason: str) -> None:
-    found.rejected.append(Rejected(place, reason, message.payload[:RAW_LIMIT]))
+    found.rejected.append(Rejected(message.place or place, reason, message.payload[:RAW_LIMIT]))
 
 
 class _Map:
@@ -180,8 +180,8 @@ class _Map:
         """Append the facts of messages of one topic. One with which something is wrong is handed to `add`."""
         records, take, make, predicate = found.records, self._take, self._make, self._predicate
         of_arrival, time, check = self._arrival, self._time, self._check
-        at, point = math.nan, 0
-        for message in messages:
+        at, point, begin = math.nan, 0, 0
+        for i, message in enumerate(messages):
             try:
                 payload = decode(message.payload)
                 given = take(payload, payload, levels, message)
@@ -194,15 +194,17 @@ class _Map:
                     at = message.at
                     point = of_arrival(at)
             except _WRONG:
-                self._fill(found, place)
+                self._fill(found, messages[begin:i], place)
                 add(found, message)
+                begin = i + 1
             else:
                 records.append((predicate, row, point, point))
-        self._fill(found, place)
+        self._fill(found, messages[begin:], place)
 
-    def _fill(self, found: _Found, place: str) -> None:
-        """Say of the last facts where they come from, and of which device."""
-        found.places.extend([place] * (len(found.records) - len(found.places)))
+    def _fill(self, found: _Found, messages: Sequence[Message], place: str) -> None:
+        """Say of the last facts, one for each of these messages, where they come from, and of which device."""
+        has_places = bool(messages) and bool(messages[0].place)
+        found.places.extend([one.place for one in messages] if has_places else [place] * len(messages))
         if found.parts is not None:
             found.parts.extend([self.part(record[1]) for record in found.records[len(found.parts) :]])
 
