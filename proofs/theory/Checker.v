@@ -145,9 +145,10 @@ Module Checker (L : LINE) (V : VALUES).
 
   (** What the certificate's absences are looked up in: evaluated once, in the order of [plan], up to [c].
       Beyond what has been promised of the input nothing is known to be absent. *)
-  Definition tabulated (fuel : nat) (rules : list rule) (data : world) (promised : cut) (plan : list (list predicate)) (c : cut)
-      : option table :=
-    if leb c promised then strata fuel rules data plan (Table [] [] c) else None.
+  Definition tabulated (fuel : nat) (rules : list rule) (data : world) (promised : cut) (open_ : list predicate)
+      (plan : list (list predicate)) (c : cut) : option table :=
+    if leb c promised && forallb (fun p => negb (is_in open_ p)) (concat plan)
+    then strata fuel rules data plan (Table [] [] c) else None.
 
   Definition is_absent (t : table) (a : absence) : bool :=
     match a with
@@ -185,7 +186,8 @@ Module Checker (L : LINE) (V : VALUES).
   Record problem := Problem {
     rules : list rule;
     data : list world;                 (* by kind: the input, the program's own facts, … *)
-    promised : cut                     (* the input is complete up to here *)
+    promised : cut;                    (* the input is complete up to here *)
+    open_ : list predicate             (* of these there may be more than rules and data say: nothing is known to be absent *)
   }.
 
   Definition same_fact (f g : fact) : bool := is_fact (of f) (args f) g.
@@ -276,7 +278,7 @@ Module Checker (L : LINE) (V : VALUES).
   (** A table is asked for by the predicates that it is about, in their order, and by its end. *)
   Record request := Request { plan : list (list predicate); end_ : cut }.
   Definition tabulate (fuel : nat) (pb : problem) (r : request) : option table :=
-    tabulated fuel (rules pb) (concat (data pb)) (promised pb) (plan r) (end_ r).
+    tabulated fuel (rules pb) (concat (data pb)) (promised pb) (open_ pb) (plan r) (end_ r).
 
   Inductive certificate :=
   | Holds (f : fact) (lemmas : list proof) (x : proof)

@@ -19,10 +19,12 @@ Module Soundness (L : LINE) (V : VALUES).
   (** The data, as an interpretation. *)
   Definition as_given (w : world) : interpretation :=
     fun p r t => exists f, In f w /\ of f = p /\ args f = r /\ holds (at_times f) t = true.
-  (** The promise: all that was given holds, and up to the cut nothing else will be given. What comes later is open. *)
+  (** The promise: all that was given holds, and up to the cut nothing else will be given, but of what is left open.
+      What comes later is open. *)
   Definition keeps_promise (pb : problem) (D : interpretation) : Prop :=
     (forall p r t, as_given (concat (data pb)) p r t -> D p r t) /\
-    (forall p r t, behind (promised pb) t = false -> D p r t -> as_given (concat (data pb)) p r t).
+    (forall p r t, is_in (open_ pb) p = false -> behind (promised pb) t = false -> D p r t ->
+      as_given (concat (data pb)) p r t).
 
   (** ** Worlds *)
   Lemma row_eqb_true : forall a b, row_eqb a b = true -> a = b.
@@ -364,12 +366,12 @@ Module Soundness (L : LINE) (V : VALUES).
   Qed.
 
   Lemma stratum_right : forall pb D M fuel t own t', stable (rules pb) D M -> keeps_promise pb D ->
-    leb (until_ t) (promised pb) = true ->
+    leb (until_ t) (promised pb) = true -> (forall p, is_in own p = true -> is_in (open_ pb) p = false) ->
     are_true M (held t) -> complete M (held t) (closed_ t) (until_ t) ->
     stratum fuel (rules pb) (concat (data pb)) t own = Some t' ->
     are_true M (held t') /\ complete M (held t') (closed_ t') (until_ t') /\ until_ t' = until_ t.
   Proof.
-    intros pb D M fuel t own t' [Mo St] [Ka Kb] Pr W Co H. unfold stratum in H.
+    intros pb D M fuel t own t' [Mo St] [Ka Kb] Pr Op W Co H. unfold stratum in H.
     set (mine := filter (fun rl => is_in own (head rl)) (rules pb)) in *.
     set (given := filter (fun f => is_in own (of f)) (concat (data pb))) in *.
     set (w := grow fuel mine (closed_ t) (until_ t) (adds given (held t))) in *.
@@ -436,16 +438,21 @@ Module Soundness (L : LINE) (V : VALUES).
     tabulate fuel pb r = Some t -> right_table M t.
   Proof.
     intros pb D M fuel [pl c] t St Ke H. unfold tabulate, tabulated in H. simpl in H.
-    destruct (leb c (promised pb)) eqn:Pr; [|discriminate].
-    assert (G : forall pl t0 t, until_ t0 = c -> right_table M t0 ->
+    destruct (leb c (promised pb) && _) eqn:Pr; [|discriminate]. apply andb_true_iff in Pr as [Pr Op].
+    rewrite forallb_forall in Op.
+    assert (G : forall pl t0 t, (forall p, In p (concat pl) -> is_in (open_ pb) p = false) -> until_ t0 = c -> right_table M t0 ->
       strata fuel (rules pb) (concat (data pb)) pl t0 = Some t -> right_table M t).
-    { clear H t. induction pl0 as [|own pl0 IH]; intros t0 t U [R1 R2] H; simpl in H.
+    { clear H t. clear Op. induction pl0 as [|own pl0 IH]; intros t0 t Op U [R1 R2] H; simpl in H.
       - inversion H. subst. split; auto.
       - destruct (stratum fuel (rules pb) (concat (data pb)) t0 own) as [t1|] eqn:E; [|discriminate].
         destruct (stratum_right pb D M fuel t0 own t1 St Ke) as [A [B C]]; auto.
         { rewrite U. auto. }
-        apply (IH t1 t); auto; [congruence | split; auto]. }
-    apply (G pl (Table [] [] c) t); auto. split; simpl.
+        { intros p I. apply Op. simpl. apply in_or_app. left. unfold is_in in I. apply existsb_exists in I as [q [I E']].
+          apply Pos.eqb_eq in E'. subst. auto. }
+        apply (IH t1 t); auto; [|congruence | split; auto]. intros p I. apply Op. simpl. apply in_or_app. auto. }
+    apply (G pl (Table [] [] c) t); auto.
+    { intros p I. specialize (Op p I). apply negb_true_iff; auto. }
+    split; simpl.
     - intros f [].
     - intros p r u E. discriminate.
   Qed.
@@ -463,6 +470,33 @@ Module Soundness (L : LINE) (V : VALUES).
       assert (Va : valid k M M) by (apply known_in_valid; auto).
       assert (Hm : Maybe <> Surely) by discriminate.
       rewrite (exists_maybe k M M Maybe [] f [] v u Va Hm (truth_right k M M Va f Maybe) (nil_agrees v) Sa) in H. discriminate.
+  Qed.
+
+  (** ** Rules that are left out
+
+      What a program derives by rules that the checker does not know is to it as if it were given. Then what is stable
+      for all rules is stable for those that it knows, and the theorems below speak of it. *)
+  Theorem fewer_rules : forall all some (left_out : predicate -> Prop) D M,
+    incl some all -> (forall rl, In rl all -> In rl some \/ left_out (head rl)) -> stable all D M ->
+    stable some (fun p r t => D p r t \/ (left_out p /\ M p r t)) M.
+  Proof.
+    intros all some left_out D M I Out [[Mo1 Mo2] St]. split.
+    - split.
+      + intros p r t [H|[_ H]]; auto.
+      + intros rl Ir. apply Mo2. apply I. exact Ir.
+    - intros P [C1 C2] p r t Hm.
+      assert (Q : closed all D (fun p r t => P p r t /\ M p r t) M).
+      { split.
+        - intros p' r' t' H. split; auto.
+        - intros rl Ir v s u r' Sa Sp Ev.
+          assert (Hh : M (head rl) r' u).
+          { apply Mo2 with (v := v) (t := s); auto. apply (sat_mono (body rl) (fun p r t => P p r t /\ M p r t) M M v s); auto.
+            intros p' r0 t0 [_ X]; exact X. }
+          split; auto. destruct (Out rl Ir) as [Is|Lo].
+          + apply (C2 rl Is) with (v := v) (t := s); auto.
+            apply (sat_mono (body rl) (fun p r t => P p r t /\ M p r t) P M v s); auto. intros p' r0 t0 [X _]; exact X.
+          + apply C1. right. auto. }
+      apply (St _ Q p r t Hm).
   Qed.
 
   (** ** The theorems *)
