@@ -14,6 +14,10 @@ from engine.test_lars_equals_oracle import FORMS
 from engine.test_lars_equals_oracle import compiled as compiled_stream
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from why.corpus import CASES
+from why.explaining import refusal, verifier, why
+from why.test_mutated_certificates import mutants
+from why.test_verified_answers import cut, heads_of
 
 from drawing import drawn
 from oracle.agreement import records_of
@@ -29,10 +33,6 @@ from tidelog.runtime.sessions.explained import explainer_of_stream
 from tidelog.runtime.why.explain import Explainer
 from tidelog.runtime.why.told import telling_all
 from tidelog.verifier.certificate import Verifier
-from why.corpus import CASES
-from why.explaining import refusal, verifier, why
-from why.test_mutated_certificates import mutants
-from why.test_verified_answers import cut, heads_of
 
 BEYOND = frozenset(
     [
