@@ -139,6 +139,7 @@ alertmanager:
 
 servers:
 	@.ci/server influxd influxdb
+	@.ci/server nats-server nats-server
 
 chromium:
 	@.ci/chromium
