@@ -25,7 +25,7 @@ EXTRAS = (
     "sparkplug",
     "sql",
     "frames",
-    "s3",
+    "delta",
     "lsp",
     "completion",
     "pygments",
