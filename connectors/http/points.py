@@ -8,6 +8,8 @@ from itertools import islice
 from typing import Self
 from urllib.parse import urlencode
 
+import httpx
+
 from tidelog.connectors.databases.influx.encoder import PointEncoder
 from tidelog.connectors.http.posting import Endpoint, Poster, Refusal
 from tidelog.connectors.http.webhook import AGENT
@@ -50,10 +52,18 @@ class PointsSink(GivingUp):
 
     promise: Promise = "at least once"
 
-    def __init__(self, name: str, endpoint: Endpoint, encoder: PointEncoder, *, packs: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        encoder: PointEncoder,
+        *,
+        packs: bool = True,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
         self.name = name
         self.sent = 0
-        self._poster = Poster(name, endpoint, judge=_judge)
+        self._poster = Poster(name, endpoint, transport=transport, judge=_judge)
         self._points, self._packs = encoder, packs
         own = {"content-type": "text/plain; charset=utf-8"} | ({"content-encoding": "gzip"} if packs else {})
         self._headers = {"user-agent": AGENT, **endpoint.headers, **own}

@@ -57,6 +57,9 @@ LONG = hot("poison" + "x" * 70_000)
 CASES = {
     ("FileSink", "not encodable"),
     ("ListenerSink", "not encodable"),
+    ("KafkaSink", "not encodable"),  # in tests/kafka/test_kafka_records.py
+    ("KafkaSink", "too long"),  # likewise
+    *(("PointsSink", kind) for kind in KINDS),  # in tests/influx/test_influx_poison.py
     *(("AlertmanagerSink", kind) for kind in KINDS),  # in tests/notify/test_alertmanager.py
     *(("MailSink", kind) for kind in KINDS),  # in tests/notify/test_mail.py
     ("MqttSink", "not encodable"),
@@ -105,6 +108,8 @@ CANNOT = {
     ("AlarmSink", "not encodable"): _TOLD_NOTHING,
     ("AlarmSink", "refused for good"): _TOLD_NOTHING,
     ("AlarmSink", "refused for now"): _TOLD_NOTHING,
+    ("KafkaSink", "refused for good"): "a cluster has no word about one record, but that it is too large",
+    ("KafkaSink", "refused for now"): "what a cluster does not take now, it takes of nobody",
     ("SqlSink", "refused for now"): "a database that is busy is busy for every row",
     ("MemorySink", "too long"): "it keeps answers as they are",
     ("MemorySink", "not encodable"): "it encodes nothing",

@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 from confluent_kafka import Producer
+from poison import UNENCODABLE
 
 from children import WAIT
 from kafkas import Cluster, cluster
@@ -179,7 +180,8 @@ async def test_a_topic_that_is_not_there_is_no_end(kafka: Cluster) -> None:
             pass
 
 
-async def test_what_is_too_large_is_a_dead_letter(kafka: Cluster, topic: str) -> None:
+@pytest.mark.parametrize(("text", "reason"), [("x" * 3_000, "large"), (UNENCODABLE, "cannot be encoded")])
+async def test_what_cannot_be_sent_is_a_dead_letter(kafka: Cluster, topic: str, text: str, reason: str) -> None:
     """The others go on, under their ids, those of one key in one partition."""
     letters: list[Rejected] = []
 
@@ -198,8 +200,8 @@ async def test_what_is_too_large_is_a_dead_letter(kafka: Cluster, topic: str) ->
     sink.give_up_to(note)
     async with sink:
         sink.number(Heading("run", 1, 0))
-        await sink.send([alarm(1), alarm(2, "x" * 3_000), alarm(3)])
-    assert [letter.record for letter in letters] == [alarm(2, "x" * 3_000)] and "large" in letters[0].reason.lower()
+        await sink.send([alarm(1), alarm(2, text), alarm(3)])
+    assert [letter.record for letter in letters] == [alarm(2, text)] and reason in letters[0].reason.lower()
     async with source(kafka, topic) as reading:
         assert sorted(map(str, numbers(await take(reading, 2)))) == ["1", "3"]
 

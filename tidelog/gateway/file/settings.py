@@ -97,6 +97,8 @@ class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
     poisons: NotNegativeCount = 100
     worker_bytes: Count | None = None
     """How much memory a worker may take for what it holds."""
+    answers_within: Positive = 60.0
+    """Seconds."""
 
 
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
