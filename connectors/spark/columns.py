@@ -7,11 +7,11 @@ compute with (`start_time`, `end_time`): TIMESTAMP where every program declares 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DoubleType,
@@ -22,15 +22,27 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from tidelog.connectors.lake.arguments import ArgumentColumn
+from tidelog.connectors.lake.times import TimeColumn
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
-from tidelog.connectors.spark.arguments import ArgumentColumn
 from tidelog.plans.diagnostics.errors import ConnectorError
-from tidelog.runtime.frames.exact import microseconds
+
+_TYPES: dict[str, DataType] = {
+    "text": StringType(),
+    "number": DoubleType(),
+    "integer": LongType(),
+    "boolean": BooleanType(),
+    "any": StringType(),
+}
+"""A field's type in Spark; what may be `any` is a text of JSON."""
 
 
-def has_dates(schemas: Sequence[OutboxSchema]) -> bool:
-    """Whether times are dates: every program says how long a unit is."""
-    return all(schema.unit is not None for schema in schemas)
+def arguments_type(arguments: ArgumentColumn) -> DataType:
+    """The type of a column of arguments: a struct, or an array of JSON texts where no fields are known."""
+    if not arguments.fields:
+        return ArrayType(StringType(), containsNull=False)
+    pairs = zip(arguments.fields, arguments.types, strict=True)
+    return StructType([StructField(name, _TYPES[kind], nullable=False) for name, kind in pairs])
 
 
 def time_type(dates: bool) -> DataType:
@@ -59,7 +71,7 @@ def fact_type(arguments: ArgumentColumn, dates: bool) -> StructType:
 def interval_columns(arguments: ArgumentColumn, dates: bool) -> list[Column]:
     """What holds, and when."""
     return [
-        ("arguments", arguments.type, False),
+        ("arguments", arguments_type(arguments), False),
         ("start", StringType(), True),
         ("end", StringType(), True),
         ("start_time", time_type(dates), True),
@@ -72,27 +84,6 @@ def interval_columns(arguments: ArgumentColumn, dates: bool) -> list[Column]:
 def row_type(columns: Iterable[Column]) -> StructType:
     """The type of rows with these columns."""
     return StructType([StructField(name, kind, nullable) for name, kind, nullable in columns])
-
-
-class TimeColumn:
-    """From exact times as text to values to compute with: floats, or microseconds since 1970.
-
-    What is beyond the years 1 to 9999 has no date, and what is finer than a microsecond is cut.
-    """
-
-    def __init__(self, unit: str | None, dates: bool) -> None:
-        self._unit = Fraction(unit) if dates and unit is not None else None
-
-    def value(self, text: str | None) -> float | int | None:
-        if text is None:
-            return None
-        number = exact(text)
-        return float(number) if self._unit is None else microseconds(number * self._unit)
-
-
-def exact(text: str) -> int | Fraction:
-    """A time of an outbox as a number."""
-    return Fraction(text) if "/" in text else int(text)
 
 
 class FactBatches:

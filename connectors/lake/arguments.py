@@ -8,30 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
 
 from tidelog.connectors.outbox.file import OutboxPredicate
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.frames.exact import typed
 
-_TYPES: dict[str, DataType] = {
-    "text": StringType(),
-    "number": DoubleType(),
-    "integer": LongType(),
-    "boolean": BooleanType(),
-    "any": StringType(),
-}
-"""A field's type in Spark; what may be `any` is a text of JSON."""
+TYPES = ("text", "number", "integer", "boolean", "any")
+"""What a field may be; what may be `any` is kept as a text of JSON."""
 
 _DECLARATION = re.compile(r"\s*(?:'([^']+)'|([^\s('\"]+))\s*\((.*)\)\s*\Z", re.DOTALL)
 _FIELD = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::\s*(\w+)\s*)?\Z", re.ASCII)
@@ -44,19 +28,11 @@ _decode_values = msgspec.json.Decoder(list[Any]).decode
 class ArgumentColumn:
     """How the arguments of one predicate become a column; without fields they are an array of JSON texts.
 
-    `fields` and `types` are as a program declares them. Plain data: it is sent to Spark's workers.
+    `fields` and `types` are as a program declares them. Plain data: it can be sent elsewhere.
     """
 
     fields: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-
-    @property
-    def type(self) -> DataType:
-        """The column's type in Spark."""
-        if not self.fields:
-            return ArrayType(StringType(), containsNull=False)
-        pairs = zip(self.fields, self.types, strict=True)
-        return StructType([StructField(name, _TYPES[kind], nullable=False) for name, kind in pairs])
 
     def converter(self) -> Callable[[str], Any]:
         """From the JSON array of a fact to the column's value.
@@ -96,8 +72,8 @@ def parse_fields(text: str) -> ArgumentColumn:
         if match is None:
             raise SpecError(f"expected fields such as `sensor: text, value: number`, got `{shorten(part.strip())}`")
         kind = match[2] or "any"
-        if kind not in _TYPES:
-            raise SpecError(f"`{shorten(kind)}` is no type: {', '.join(_TYPES)}")
+        if kind not in TYPES:
+            raise SpecError(f"`{shorten(kind)}` is no type: {', '.join(TYPES)}")
         if match[1] in fields:
             raise SpecError(f"field `{match[1]}` is there twice")
         fields.append(match[1])
@@ -122,11 +98,12 @@ def agreed(predicate: str, columns: Sequence[ArgumentColumn]) -> ArgumentColumn:
     first, *others = columns
     for other in others:
         if other != first:
-            raise SpecError(f"the gateways do not agree on the fields of `{predicate}`: {_shown(first)} and {_shown(other)}")
+            raise SpecError(f"the gateways do not agree on the fields of `{predicate}`: {shown(first)} and {shown(other)}")
     return first
 
 
-def _shown(column: ArgumentColumn) -> str:
+def shown(column: ArgumentColumn) -> str:
+    """The fields of a column, as people declare them."""
     if not column.fields:
         return "none"
     return "(" + ", ".join(f"{name}: {kind}" for name, kind in zip(column.fields, column.types, strict=True)) + ")"

@@ -11,19 +11,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tidelog.connectors.spark.tables.columns import exact
+from tidelog.connectors.lake.times import exact
 
 Time = int | Fraction | float
 """Exact; the only floats are ±inf."""
-Key = tuple[str | int | float | bool, ...]
-"""What tells rows apart: the same for the same arguments."""
+Key = tuple[str | int | float | bool | None, ...]
+"""What tells rows apart: the same for the same arguments, of which None is one that its program does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A maximal interval of one key, and of the facts that it is made of the first and last number, and the newest horizon.
 
-    `start` and `end` are exact times as text, None where the interval has no end on that side.
+    `start` and `end` are exact times as text, None where the interval has no end on that side. `outbox` is the identity of
+    the outbox that has told the fact of the last number, so both together are no other run's.
     """
 
     key: Key
@@ -35,6 +36,7 @@ class Run:
     last_seq: int
     horizon: str | None
     emitted_at: int
+    outbox: str = ""
 
     @property
     def low(self) -> tuple[Time, bool]:
@@ -87,7 +89,7 @@ def touches(high: tuple[Time, bool], low: tuple[Time, bool], *, integer: bool) -
 def _join(left: Run, right: Run) -> Run:
     """The union of two runs that touch, `left` beginning no later."""
     longest = max(left, right, key=lambda run: run.high)
-    newest = max(left, right, key=lambda run: run.last_seq)
+    newest = max(left, right, key=lambda run: (run.last_seq, run.outbox))
     return replace(
         left,
         end=longest.end,
@@ -96,4 +98,5 @@ def _join(left: Run, right: Run) -> Run:
         last_seq=newest.last_seq,
         horizon=newest.horizon,
         emitted_at=max(left.emitted_at, right.emitted_at),
+        outbox=newest.outbox,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from tidelog.connectors.spark.origins import Access
+from tidelog.connectors.lake.origins import Access
 from tidelog.connectors.transport.credentials import load_token
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.connectors.spark.tables.intervals import Run, coalesce
+from tidelog.connectors.lake.intervals import Run, coalesce
 
 from .golden import intervals, points
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tidelog.connectors.lake.places import on_this_machine
 from tidelog.connectors.outbox.client import FORM, OutboxClient, check_address, is_address
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.connectors.outbox.outbox import OutboxReader
-from tidelog.connectors.spark.places import on_this_machine
 from tidelog.connectors.transport.credentials import load_token
 from tidelog.plans.diagnostics.errors import SpecError
 
@@ -45,7 +45,7 @@ NO_ACCESS = Access()
 class Origin:
     """One outbox: its directory, or the address `http://HOST:PORT/outbox/NAME`.
 
-    Plain data: it is sent to Spark's workers.
+    Plain data: it can be sent elsewhere.
     """
 
     place: str
