@@ -27,7 +27,7 @@ EXTRAS = (
     "sparkplug",
     "sql",
     "frames",
-    "s3",
+    "delta",
     "lsp",
     "completion",
     "pygments",

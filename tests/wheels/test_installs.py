@@ -65,7 +65,6 @@ FILES = {
         'type = "spec"\nspec = "-"', 'type = "sql"\nurl = "postgresql://u@10.0.0.5:5432/d"'
     ),
     "tide.py": "from pygments.lexers import get_lexer_by_name\nprint(get_lexer_by_name('tide').name)\n",
-    "store.py": "import tidelog.connectors.spark.tables.s3_store\n",
     "cluster.py": "from tidelog.connectors.spark.cluster import requirements\nrequirements.check_requirements()\n",
 }
 SERVING = """\
@@ -76,6 +75,7 @@ kill -TERM $served; wait $served; cat said; grep http:// said
 NEEDING = {
     "calendar": ("tidelog check holidays.tide", "tidelog[calendar]"),
     "completion": ("tidelog completion bash", "tidelog[completion]"),
+    "delta": ("tidelog tables optimize . || true", "tidelog[delta]"),
     "demo": ("$PYTHON tide.py", "pygments"),
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),
     "gateway": ("tidelog gateway mqtt.toml --check", "tidelog[gateway]"),
@@ -89,7 +89,6 @@ NEEDING = {
     "sparkplug": ("tidelog gateway sparkplug.toml --check", "tidelog[gateway]"),
     "sql": ("tidelog gateway sql.toml --check", "tidelog[gateway]"),
     "pygments": ("$PYTHON tide.py", "pygments"),
-    "s3": ("$PYTHON store.py", "boto3"),
     "spark": ("$PYTHON cluster.py", "tidelog[spark]"),
 }
 """For each extra a command that needs it, and what it says that is missing where tidelog is installed alone."""
