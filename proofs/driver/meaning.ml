@@ -21,6 +21,7 @@ module type TIMELINE = sig
   val is_whole : bool
   val low_cut : Proved.q -> bool -> cut
   val high_cut : Proved.q -> bool -> cut
+  val step_of : Proved.q -> step
 end
 
 module Whole : TIMELINE = struct
@@ -29,6 +30,9 @@ module Whole : TIMELINE = struct
   let next z = Proved.Z.add z (Numbers.z_of_int 1)
   let low_cut q is_open = At (if is_open then next (Numbers.floor q) else Numbers.ceil q)
   let high_cut q is_open = At (if is_open then Numbers.ceil q else next (Numbers.floor q))
+  let step_of q =
+    if Numbers.is_whole q && Numbers.lt Numbers.zero q then Proved.Z.to_pos q.Proved.qnum
+    else raise (Not_covered "a step that is no whole number")
 end
 
 module Rational : TIMELINE = struct
@@ -36,6 +40,7 @@ module Rational : TIMELINE = struct
   let is_whole = false
   let low_cut q is_open = At (Proved.q2Qc q, is_open)
   let high_cut q is_open = At (Proved.q2Qc q, not is_open)
+  let step_of _ = raise (Not_covered "a window with a step on the rational timeline")
 end
 
 module Make (L : TIMELINE) = struct
@@ -98,9 +103,16 @@ module Make (L : TIMELINE) = struct
 
   let window_size ctx w =
     if w.tuples then raise (Not_covered "a tuple window (`in [#n]`)");
-    if w.step <> None then raise (Not_covered "a window with a step");
     distances ctx.unit_
       { low = At Numbers.zero; low_unit = ""; left_open = false; high = w.size; high_unit = w.unit; right_open = w.size = Ever true }
+
+  (* A window with a step ends at the last multiple of it. *)
+  let in_steps ctx w f = match w.step with
+    | None -> f
+    | Some (t, u) ->
+      (match time ctx.unit_ t u with
+       | At q -> G.Stepped (L.step_of q, f)
+       | Ever _ -> raise (Not_covered "a step without end"))
 
   let rec formula ctx f = match f with
     | Atom { at = Some _; _ } -> raise (Not_covered "a time variable (`@T`)")
@@ -127,17 +139,19 @@ module Make (L : TIMELINE) = struct
       G.Lasts ((if op = "since" then Proved.Past else Proved.Future), r, f, g)
     | Window ("sometime", f, w) ->
       let r = window_size ctx w in
-      G.Diamond (Proved.Past, r, formula ctx f)
+      in_steps ctx w (G.Diamond (Proved.Past, r, formula ctx f))
     | Window ("always", f, w) ->
       (* At all times of the window from the stream's start on: so it holds now, and now is behind the start. *)
       let r = window_size ctx w in
       let f = formula ctx f in
-      G.And (f, G.And (G.During [ (ctx.start, L.last) ], G.Box (Proved.Past, r, G.Or (f, G.During [ (L.first, ctx.start) ]))))
+      in_steps ctx w
+        (G.And (f, G.And (G.During [ (ctx.start, L.last) ], G.Box (Proved.Past, r, G.Or (f, G.During [ (L.first, ctx.start) ])))))
     | Window (_, _, _) -> raise (Not_covered "a time variable (`@T`)")
     | Latest (a, by, w) ->
       (* It held at a time, and nothing of its group has since. *)
       if not L.is_whole then raise (Not_covered "`latest` on the rational timeline");
       if a.at <> None then raise (Not_covered "a time variable (`@T`)");
+      if w.step <> None then raise (Not_covered "`latest` with a step");
       let r = window_size ctx w in
       let held = formula ctx (Atom a) in
       let any = formula ctx (Negation (Atom { a with arguments = List.map (function
