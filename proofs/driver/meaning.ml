@@ -5,7 +5,8 @@ exception Not_covered = Values.Not_covered
 
 exception Refused of string
 
-type verdict = Accepted | Refused_for of string | Beyond_it of string
+(* Accepted, if the input is complete up to a time (none, if nothing is absent). *)
+type verdict = Accepted of string option | Refused_for of string | Beyond_it of string
 
 type request = {
   program : statement list;
@@ -22,6 +23,7 @@ module type TIMELINE = sig
   val low_cut : Proved.q -> bool -> cut
   val high_cut : Proved.q -> bool -> cut
   val step_of : Proved.q -> step
+  val end_text : cut -> string (* the last time before a cut, or an open end *)
 end
 
 module Whole : TIMELINE = struct
@@ -33,6 +35,9 @@ module Whole : TIMELINE = struct
   let step_of q =
     if Numbers.is_whole q && Numbers.lt Numbers.zero q then Proved.Z.to_pos q.Proved.qnum
     else raise (Not_covered "a step that is no whole number")
+  let end_text = function
+    | First -> "-inf" | Last -> "inf"
+    | At z -> Numbers.z_text (Proved.Z.sub z (Numbers.z_of_int 1))
 end
 
 module Rational : TIMELINE = struct
@@ -41,6 +46,9 @@ module Rational : TIMELINE = struct
   let low_cut q is_open = At (Proved.q2Qc q, is_open)
   let high_cut q is_open = At (Proved.q2Qc q, not is_open)
   let step_of _ = raise (Not_covered "a window with a step on the rational timeline")
+  let end_text = function
+    | First -> "-inf" | Last -> "inf"
+    | At (q, _) -> Numbers.text q.Proved.this
 end
 
 module Make (L : TIMELINE) = struct
@@ -367,6 +375,8 @@ module Make (L : TIMELINE) = struct
     | C.OtherFact -> "the proof is of another fact" | C.ItHolds -> "the fact holds" | C.NoTimes -> "the fact has no times"
 
   let verify request =
+    let certificate = request.certificate in
+    let get name = Json.member name certificate in
     let th = theory request in
     let requests = ref [] and known = Hashtbl.create 16 in
     let table names ahead until =
@@ -400,8 +410,6 @@ module Make (L : TIMELINE) = struct
           match List.assoc_opt by kinds with
           | Some kind -> bare (C.Given (nat kind, fact))
           | None -> C.Step (fact, nat (rule_of th by), List.map proof premises) in
-    let certificate = request.certificate in
-    let get name = Json.member name certificate in
     let fact, name = fact_of th (text_of (get "fact")) in
     let checked = match get "holds" with
       | Some (Json.Bool true) ->
@@ -414,7 +422,10 @@ module Make (L : TIMELINE) = struct
         C.verify fuel th.problem !requests (C.Missing fact)
       | _ -> raise (Refused "a certificate says whether its fact `holds`") in
     match checked with
-    | None -> Accepted
+    | None ->
+      Accepted (match !requests with
+        | [] -> None
+        | many -> Some (L.end_text (List.fold_left (fun found r -> if L.leb found r.C.end_ then r.C.end_ else found) L.first many)))
     | Some C.NoEnd -> Beyond_it "an absence below which the rules do not come to an end"
     | Some why -> Refused_for (reason why)
 end
