@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs docs-version java mosquitto postgresql alertmanager chromium packaging package test-compiled playground \
+.PHONY: demo help docs docs-version java mosquitto postgresql alertmanager servers chromium packaging package test-compiled playground \
     proofs test-proofs extension pictures film test test-all test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
@@ -125,7 +125,7 @@ clean: ## remove .venv and all that was built
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql alertmanager chromium
+$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql alertmanager servers chromium
 java:
 	@.ci/java
 
@@ -137,6 +137,10 @@ postgresql:
 
 alertmanager:
 	@.ci/alertmanager
+
+servers:
+	@.ci/server influxd influxdb
+	@.ci/server nats-server nats-server
 
 chromium:
 	@.ci/chromium
