@@ -278,6 +278,15 @@ class Judge:
     def _same(self, one: str, other: str) -> bool:
         return self._implies(one, other) and self._implies(other, one)
 
+    def implies(self, one: str, other: str) -> bool:
+        """Whether it is proved that one predicate holds only where another of the same arguments does."""
+        if one in self.book.open or not self.book.of(one):
+            return False
+        size = len(self.book.of(one)[0].head.arguments)
+        if any(len(clause.head.arguments) != size for clause in self.book.of(other)):
+            return False
+        return self._decided("whether it says no more", f"`{one}`", partial(self._implies, one, other))
+
     def _implies(self, one: str, other: str) -> bool:
         """Whether each rule of one predicate proves another of the same arguments."""
         if self.book.facts.get(one):
