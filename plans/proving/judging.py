@@ -61,11 +61,11 @@ class Judge:
         return Prover(self.book if book is None else book, self._budget)
 
     def _decided(self, question: str, of: str, ask: Callable[[], bool]) -> bool:
-        """The answer to a question; False, and noted, where it is not decided within the budget."""
+        """The answer to a question; False, and noted, where it is not decided within the budget, or nests too deeply."""
         self._budget.renew()
         try:
             return ask()
-        except Spent:
+        except (Spent, RecursionError):
             self.undecided.append((question, of))
             return False
 
@@ -111,7 +111,7 @@ class Judge:
             try:
                 if self._refutes(clause, less):
                     places = less
-            except Spent:
+            except (Spent, RecursionError):
                 return tuple(places)
         return tuple(places)
 
@@ -176,7 +176,7 @@ class Judge:
         self._budget.renew()
         try:
             return self._is_needless(clause, [*gone, *rest])
-        except Spent:
+        except (Spent, RecursionError):
             return False
 
     def _is_needless(self, clause: Clause, without: Iterable[int]) -> bool:
@@ -225,7 +225,7 @@ class Judge:
             try:
                 if less and self._follows(clause, less, place):
                     enough = less
-            except Spent:
+            except (Spent, RecursionError):
                 break
         return enough
 

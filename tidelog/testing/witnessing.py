@@ -204,7 +204,7 @@ class Searcher:
                 if moved not in seen:
                     seen.add(moved)
                     yield moved
-        except Spent:
+        except (Spent, RecursionError):  # bodies of hundreds of parts nest too deeply
             return
 
     def _shrunk(self, witness: Witness) -> Witness:
