@@ -68,18 +68,18 @@ def _prove(plan: Plan, options: argparse.Namespace) -> int:
     from tidelog.testing.against import against  # noqa: PLC0415 - as above
     from tidelog.testing.proving import prove as found  # noqa: PLC0415 - as above
 
-    if options.verbose:
-        _show_analysis(plan, options)
     old = None if options.against is None else load_plan(options.against)
     proof = found(plan, options.time)
     compared = None if old is None else against(plan, old, options.time)
-    diagnostics = (*(() if options.verbose else plan.warnings), *proof.findings)
+    diagnostics = (*plan.warnings, *proof.findings)
     if options.format == "json":
         shown = diagnostics_to_fields(diagnostics, plan.name, plan.program.text)
+        analysis = _analysis_fields(plan, options) if options.verbose else {}
         beside = {} if compared is None else {"against": prove.against_fields(compared, plan)}
-        _print_json({"diagnostics": shown, "proved": prove.fields(proof), **beside})
+        _print_json({"diagnostics": shown, **analysis, "proved": prove.fields(proof), **beside})
     else:
         show_diagnostics(diagnostics, plan.name, plan.program.text)
+        write_out(_analysis_text(plan, options) if options.verbose else "")
         write_out(prove.text(proof))
         if compared is not None:
             write_out(prove.against_text(compared, plan, options.program, options.against))
@@ -90,16 +90,25 @@ def _prove(plan: Plan, options: argparse.Namespace) -> int:
 
 def _show_analysis(plan: Plan, options: argparse.Namespace) -> int:
     """Show the warnings of a program, and its analysis."""
-    from tidelog.commands.rules.check_reports import fields, text  # noqa: PLC0415 - takes longer to load than programs to check
-
-    batch = batch_plan_if_any(options.program)
     if options.format == "json":
         shown = diagnostics_to_fields(plan.warnings, plan.name, plan.program.text)
-        _print_json({"diagnostics": shown, **fields(plan, batch, options.objects)})
+        _print_json({"diagnostics": shown, **_analysis_fields(plan, options)})
     else:
         show_diagnostics(plan.warnings, plan.name, plan.program.text)
-        write_out(text(plan, batch, options.objects))
+        write_out(_analysis_text(plan, options))
     return DONE
+
+
+def _analysis_text(plan: Plan, options: argparse.Namespace) -> str:
+    from tidelog.commands.rules.check_reports import text  # noqa: PLC0415 - takes longer to load than programs to check
+
+    return text(plan, batch_plan_if_any(options.program), options.objects)
+
+
+def _analysis_fields(plan: Plan, options: argparse.Namespace) -> dict[str, object]:
+    from tidelog.commands.rules.check_reports import fields  # noqa: PLC0415 - as above
+
+    return fields(plan, batch_plan_if_any(options.program), options.objects)
 
 
 def _show_errors(error: ProgramError, options: argparse.Namespace) -> int:
