@@ -129,7 +129,7 @@ class Searcher:
         }
         self._guesser = Guesser(self.fields, told)
         unit = plan.timeline.unit
-        self._bases = [Fraction(int(day.timestamp())) / unit for day in _DAYS] if calendars and unit else [Fraction(0)]
+        self._bases = [Fraction(int(day.timestamp()) // unit) for day in _DAYS] if calendars and unit else [Fraction(0)]
 
     def witness(self, predicate: str) -> Witness | None:
         """The shortest facts found that make an output begin, and, where that was found, end; None where none were."""
