@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import reduce
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +15,7 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.files import File, TableFiles, Times
+from tidelog.connectors.lake.files import File, TableFiles, Times, as_type
 from tidelog.connectors.lake.intervals import Key, Run
 from tidelog.connectors.lake.times import TimeColumn, exact
 from tidelog.plans.diagnostics.errors import ConnectorError
@@ -136,3 +138,28 @@ def _bounds(facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> Times:
         low = None if low is None or begin is None else min(low, begin)
         high = None if high is None or end is None else max(high, end)
     return low, high
+
+
+def by_day(rows: pa.Table) -> Iterator[tuple[date | None, pa.Table]]:
+    """Rows by the day on which they end; all as one in a table without dates."""
+    if not len(rows):
+        return
+    if DATE not in rows.column_names:
+        yield None, rows
+        return
+    days = rows.column(DATE)
+    for day in days.unique().to_pylist():
+        yield day, rows.filter(days.is_null() if day is None else pc.fill_null(pc.equal(days, day), False))
+
+
+def with_day(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with the columns of a table, of which they may lack fields of the arguments, and the day on which each ends."""
+    columns = {
+        name: pa.chunked_array(map(as_type, rows.column(name).chunks, repeat(schema.field(name).type)))
+        for name in rows.column_names
+    }
+    if DATE in schema.names:
+        ends = rows.column("end_time").cast(pa.int64())
+        days = [None if end is None else end // _DAY for end in ends.to_pylist()]
+        columns[DATE] = _array(days, pa.date32())
+    return pa.table([columns[name] for name in schema.names], schema=schema)
