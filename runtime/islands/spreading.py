@@ -35,7 +35,7 @@ from tidelog.runtime.islands.nursery import Nursery, Worker
 from tidelog.runtime.islands.part import Work
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.network.graph import Hear as Listener
-from tidelog.runtime.ports.actors import Actors, ActorStatistics
+from tidelog.runtime.ports.actors import SILENT, Actors, ActorStatistics
 from tidelog.runtime.ports.interfaces import Rejected, Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
@@ -386,7 +386,7 @@ class SpreadReasoner(Reasoner):
         for actor in self._network_of.actors:
             _, waits, frontier, waits_for = standing[actor]
             if actor.unanswered:
-                waits_for = f"its process, which has not answered for {actor.unanswered:.0f} s"
+                waits_for = f"{SILENT} {actor.unanswered:.0f} s"
             count = self._counted.get(actor)
             rows, seconds = (0, 0.0) if count is None else (count.rows, count.seconds)
             found = actor.statistics(waits, rows, seconds, frontier, waits_for)

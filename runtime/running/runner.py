@@ -48,6 +48,7 @@ from tidelog.runtime.ports.interfaces import (
     Tick,
     WritesTimes,
 )
+from tidelog.runtime.ports.observing import ObservesSinks
 from tidelog.runtime.running.asked import Asked
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.reasoner import Reasoner
@@ -85,7 +86,9 @@ class Runner(Asked):
         policy = patience if run.restarts is None else run.restarts
         self._letters = Letters(run.dead_letters, run.observer)
         backlog = run.backlog or Backlog()
-        self._sinks = [SinkActor(sink, policy, self._letters.give_up, backlog.of(sink.name).rate) for sink in sinks]
+        told = run.observer if isinstance(run.observer, ObservesSinks) else None
+        give_up = self._letters.give_up
+        self._sinks = [SinkActor(sink, policy, give_up, backlog.of(sink.name).rate, told) for sink in sinks]
         if run.clock is not None:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)

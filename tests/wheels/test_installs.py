@@ -57,6 +57,9 @@ FILES = {
         source='type = "opcua"\nurl = "opc.tcp://10.0.0.5:4840"\nnode = [{ name = "a", id = "ns=2;s=A" }]\n'
     ),
     "kafka.toml": GATEWAY.format(source='type = "kafka"\nbrokers = "10.0.0.5:9092"\ntopics = ["a"]\n'),
+    "nats.toml": GATEWAY.format(source='type = "nats"\nurl = "nats://10.0.0.5:4222"\nsubject = "a.>"\n'),
+    "otel.toml": GATEWAY.format(source='type = "mqtt"\nurl = "mqtt://localhost:1883"\ntopics = ["a/+"]\n')
+    + '[telemetry]\nendpoint = "http://10.0.0.5:4318"\n',
     "sparkplug.toml": GATEWAY.format(source='type = "sparkplug"\nurl = "mqtt://localhost:1883"\n'),
     "sql.toml": GATEWAY.format(source='type = "mqtt"\nurl = "mqtt://localhost:1883"\ntopics = ["a/+"]\n').replace(
         'type = "spec"\nspec = "-"', 'type = "sql"\nurl = "postgresql://u@10.0.0.5:5432/d"'
@@ -80,7 +83,9 @@ NEEDING = {
     "kafka": ("tidelog gateway kafka.toml --check", "tidelog[gateway]"),
     "lsp": ("tidelog lsp", "tidelog[lsp]"),
     "modbus": ("tidelog gateway modbus.toml --check", "tidelog[gateway]"),
+    "nats": ("tidelog gateway nats.toml --check", "tidelog[gateway]"),
     "opcua": ("tidelog gateway opcua.toml --check", "tidelog[gateway]"),
+    "otel": ("tidelog gateway otel.toml --check", "tidelog[gateway]"),
     "sparkplug": ("tidelog gateway sparkplug.toml --check", "tidelog[gateway]"),
     "sql": ("tidelog gateway sql.toml --check", "tidelog[gateway]"),
     "pygments": ("$PYTHON tide.py", "pygments"),

@@ -7,9 +7,9 @@ import json
 from typing import TYPE_CHECKING
 
 from tidelog.commands.batch.notes import IN_BATCH, batch_plan_if_any
-from tidelog.commands.numbers import positive
+from tidelog.commands.numbers import duration, positive
 from tidelog.commands.outcome import BAD, DONE, load_plan, say, show_diagnostics, write_out
-from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 from tidelog.plans.diagnostics.source import diagnostics_to_fields, to_fields
 from tidelog.plans.language.parser import parse
 from tidelog.plans.tree.syntax import Ask
@@ -27,21 +27,52 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="for people, or for programs (default text)"
     )
+    parser.add_argument(
+        "--prove", action="store_true", help="say what the rules can tell without data, with facts that show it"
+    )
+    parser.add_argument(
+        "--time", type=duration, default=10.0, metavar="D", help="with --prove: look for so long (default 10s)"
+    )
+    parser.add_argument("--scenarios", metavar="FILE", help="with --prove: write the facts found as tests of rules")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check a program: exit code 1 if it has errors."""
+    if options.scenarios is not None and not options.prove:
+        raise SpecError("--scenarios writes what --prove finds: give --prove, too")
     try:
         plan = load_plan(options.program)
     except ProgramError as error:
         return _show_errors(error, options)
+    if options.prove:
+        return _prove(plan, options)
     if options.verbose:
         return _show_analysis(plan, options)
     if options.format == "json":
         _print_json({"diagnostics": diagnostics_to_fields(plan.warnings, plan.name, plan.program.text)})
     else:
         show_diagnostics(plan.warnings, plan.name, plan.program.text)
+    return DONE
+
+
+def _prove(plan: Plan, options: argparse.Namespace) -> int:
+    """Show what is proved of a program, and write its witnesses."""
+    from tidelog.commands.rules import prove  # noqa: PLC0415 - loads the engine, which a check has no use for
+    from tidelog.testing.proving import prove as found  # noqa: PLC0415 - as above
+
+    if options.verbose:
+        _show_analysis(plan, options)
+    proof = found(plan, options.time)
+    diagnostics = (*(() if options.verbose else plan.warnings), *proof.findings)
+    if options.format == "json":
+        shown = diagnostics_to_fields(diagnostics, plan.name, plan.program.text)
+        _print_json({"diagnostics": shown, "proved": prove.fields(proof)})
+    else:
+        show_diagnostics(diagnostics, plan.name, plan.program.text)
+        write_out(prove.text(proof))
+    if options.scenarios is not None:
+        prove.write_scenarios(proof, options.program, options.scenarios)
     return DONE
 
 

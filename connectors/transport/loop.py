@@ -1,4 +1,4 @@
-"""asyncio's event loop in a thread of its own, beside the engine's: asyncua needs it."""
+"""asyncio's event loop in a thread of its own, beside the engine's: for libraries that need it."""
 
 from __future__ import annotations
 
