@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import reduce
@@ -16,8 +15,8 @@ import pyarrow.compute as pc
 from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.columns import DATE
 from tidelog.connectors.lake.files import File, TableFiles, Times, as_type
-from tidelog.connectors.lake.intervals import Key, Run
-from tidelog.connectors.lake.times import TimeColumn, exact
+from tidelog.connectors.lake.intervals import Key, Run, Time
+from tidelog.connectors.lake.times import TimeColumn
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.frames.exact import typed
@@ -129,15 +128,17 @@ def runs_of(batch: pa.RecordBatch | pa.Table, keys: set[Key] | None = None) -> l
 
 def _bounds(facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> Times:
     """From where to where rows are wanted: on integers the neighbours touch, too. None for no bound."""
-    low: float | int | None = math.inf
-    high: float | int | None = -math.inf
+    spans: dict[str, tuple[Time, Time]] = {}
     for run in facts:
-        time = times[str(run.key[0])]
-        begin = None if run.start is None else time.of(exact(run.start) - 1)
-        end = None if run.end is None else time.of(exact(run.end) + 1)
-        low = None if low is None or begin is None else min(low, begin)
-        high = None if high is None or end is None else max(high, end)
-    return low, high
+        node, begin, end = str(run.key[0]), run.low[0], run.high[0]
+        low, high = spans.get(node, (begin, end))
+        spans[node] = (min(low, begin), max(high, end))  # of which floats are infinite
+    lows = [None if isinstance(low, float) else times[node].of(low - 1) for node, (low, _) in spans.items()]
+    highs = [None if isinstance(high, float) else times[node].of(high + 1) for node, (_, high) in spans.items()]
+    return (
+        min((low for low in lows if low is not None), default=None) if None not in lows else None,
+        max((high for high in highs if high is not None), default=None) if None not in highs else None,
+    )
 
 
 def by_day(rows: pa.Table) -> Iterator[tuple[date | None, pa.Table]]:
