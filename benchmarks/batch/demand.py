@@ -1,7 +1,8 @@
 """What a question for one fact costs, beside deriving all that its predicate needs: CPU by turns, in one process.
 
 The programs have the shapes of those in the paper on magic sets for DatalogMTL (arXiv 2412.07259), whose data cannot be
-fetched here: a rule whose atoms share no variable, as its iTemporal programs have, and ways through a network within bounded time.
+fetched here: a rule whose atoms share no variable, as its iTemporal programs have, and ways through a network within
+bounded time.
 """
 
 from __future__ import annotations
