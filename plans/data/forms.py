@@ -55,8 +55,6 @@ STATE_FILE = Form(3, "let the version that wrote it come to its end, then choose
 """The tables of a state: `connectors/store/state_store.py`."""
 OUTBOX_FILE = Form(3, "let what it holds be taken with the version that wrote it, then choose another directory", oldest=3)
 """The tables of an outbox: `connectors/outbox/file.py`."""
-TABLES = Form(2, "choose another place", oldest=2)
-"""The manifest of the tables of `ingest` and `spark run`: `connectors/spark/tables/tables.py`."""
 
 HISTORY = Form(1, "move the file away, and begin with a new history")
 """An entry of the history of alarms beside a state: `connectors/http/desk/history.py`."""

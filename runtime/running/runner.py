@@ -48,6 +48,7 @@ from tidelog.runtime.ports.interfaces import (
     Tick,
     WritesTimes,
 )
+from tidelog.runtime.ports.observing import ObservesSinks
 from tidelog.runtime.running.asked import Asked
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.reasoner import Reasoner
@@ -85,7 +86,9 @@ class Runner(Asked):
         policy = patience if run.restarts is None else run.restarts
         self._letters = Letters(run.dead_letters, run.observer)
         backlog = run.backlog or Backlog()
-        self._sinks = [SinkActor(sink, policy, self._letters.give_up, backlog.of(sink.name).rate) for sink in sinks]
+        told = run.observer if isinstance(run.observer, ObservesSinks) else None
+        give_up = self._letters.give_up
+        self._sinks = [SinkActor(sink, policy, give_up, backlog.of(sink.name).rate, told) for sink in sinks]
         if run.clock is not None:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)
@@ -282,6 +285,7 @@ class Runner(Asked):
             finally:
                 if self._way.goes_on:
                     await self._take_rest(inbox)
+                    await self._take_landing()
                 self._way.close()
 
     async def _take_rest(self, inbox: Channel[SourceEvent]) -> None:
@@ -292,6 +296,13 @@ class Runner(Asked):
                     await self._take_all([inbox.receive_nowait()])
                 except (anyio.EndOfStream, anyio.WouldBlock):
                     return
+
+    async def _take_landing(self) -> None:
+        """And what followed from it, where that is still on the way."""
+        if self._flights is not None and not self._way.is_spoiled and not self._session.has_failed:
+            with anyio.CancelScope(shield=True):
+                await self._flights.wait_for_answers()
+                self._settle()
 
     def _is_late(self) -> bool:
         """Whether what the sources have said is left there, since the run was to have stopped by now."""

@@ -66,6 +66,8 @@ CASES = {
     ("MqttSink", "refused for good"),
     ("MqttSink", "refused for now"),
     ("MqttSink", "too long"),
+    ("NatsSink", "not encodable"),  # in tests/jetstream/test_nats_messages.py
+    ("NatsSink", "too long"),  # likewise
     ("OutboxSink", "not encodable"),
     ("ParquetSink", "not encodable"),
     ("ParquetSink", "refused for good"),
@@ -110,6 +112,8 @@ CANNOT = {
     ("AlarmSink", "refused for now"): _TOLD_NOTHING,
     ("KafkaSink", "refused for good"): "a cluster has no word about one record, but that it is too large",
     ("KafkaSink", "refused for now"): "what a cluster does not take now, it takes of nobody",
+    ("NatsSink", "refused for good"): "a server has no word about one message, but that it is too large",
+    ("NatsSink", "refused for now"): "what a stream does not take now, it takes of nobody",
     ("SqlSink", "refused for now"): "a database that is busy is busy for every row",
     ("MemorySink", "too long"): "it keeps answers as they are",
     ("MemorySink", "not encodable"): "it encodes nothing",

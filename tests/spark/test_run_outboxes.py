@@ -24,9 +24,9 @@ from children import WAIT
 from spark.quick import environment
 from tidelog.commands.spark.start import described
 from tidelog.connectors.http import HttpServer, HttpSettings
+from tidelog.connectors.lake.origins import NO_ACCESS, Access, Origin, read_origins, source_options
 from tidelog.connectors.outbox.file import OutboxSchema
 from tidelog.connectors.outbox.outbox import OutboxReader
-from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, read_origins, source_options
 from tidelog.connectors.spark.running.inputs.arrivals import FACTS
 from tidelog.connectors.spark.running.inputs.inputs import Input, parse_input, read_input
 from tidelog.connectors.spark.running.inputs.outbox_rows import FACT, FactReader, FactsOfTask
@@ -88,7 +88,7 @@ def test_specs(spec: str, path: str) -> None:
         ("outbox:a?predicate=p", r"predicates of their own: leave `\?predicate=p` away"),
         ("outbox:http://gw1", "`http://gw1` is not of the form `http://HOST:PORT/outbox/NAME`"),
         ("http://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
-        ("tidelog+https://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
+        ("delta+https://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
         ("outbox:tcp://127.0.0.1:9400", "outboxes are in a folder of this machine"),
     ],
 )

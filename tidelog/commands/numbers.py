@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 
 def positive(text: str) -> int:
@@ -37,3 +38,18 @@ def seconds(text: str) -> float:
     if not 0 < number < 1e9:
         raise argparse.ArgumentTypeError(f"expected seconds above 0, got `{text}`")
     return number
+
+
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float:
+    """Seconds, also as `500ms`, `10s` or `2 min`, above 0; ArgumentTypeError for anything else.
+
+    >>> duration("2 min"), duration("0.5")
+    (120.0, 0.5)
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|h)?", text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected a time such as `10s`, got `{text}`")
+    return seconds(str(float(found[1]) * _UNITS[found[2] or ""]))

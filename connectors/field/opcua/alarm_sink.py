@@ -11,13 +11,13 @@ import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from tidelog.connectors.field.opcua.loop import CallSoon, LoopThread, call_soon
 from tidelog.connectors.field.opcua.server import AlarmServer
 from tidelog.connectors.http.desk.acting import Refusal, act
 from tidelog.connectors.http.settings import UserSettings
 from tidelog.connectors.http.watching.state import moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.transport.links import Link, LinkStatistics
+from tidelog.connectors.transport.loop import CallSoon, LoopThread, call_soon
 from tidelog.plans.alarms.desk import alarm_id
 from tidelog.plans.data.actions import Action
 from tidelog.plans.diagnostics.errors import DataError

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from tidelog.connectors.field.opcua.loop import CallSoon, call_soon
+from tidelog.connectors.transport.loop import CallSoon, call_soon
 
 MAX_WAITING = 8192
 """With so many readings waiting nothing more is asked for."""

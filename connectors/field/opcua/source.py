@@ -21,7 +21,6 @@ import msgspec
 from asyncua.ua.uaerrors import UaError
 
 from tidelog.connectors.field.opcua.connecting import CLIENT_ERRORS, connect, leave
-from tidelog.connectors.field.opcua.loop import LoopThread
 from tidelog.connectors.field.opcua.mailbox import Group, Mailbox, Reading
 from tidelog.connectors.field.opcua.polling import Polling
 from tidelog.connectors.field.opcua.settings import NodeSettings, OpcUaSettings
@@ -30,6 +29,7 @@ from tidelog.connectors.field.opcua.values import NodeValues
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.transport.links import Link, LinkStatistics
+from tidelog.connectors.transport.loop import LoopThread
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 

@@ -10,6 +10,7 @@ from tidelog.connectors.sinks.choosing import Choice
 from tidelog.gateway.listening.taps import Taps
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Observer, Rejected
+from tidelog.runtime.ports.observing import ObservesSinks
 
 
 @runtime_checkable
@@ -19,6 +20,10 @@ class OfARun(Protocol):
     def going_on(self, run: str) -> None:
         """A run begins, or goes on. Called before the sink is entered."""
         ...
+
+
+class TracesSinks(Observer, ObservesSinks, Protocol):
+    """An observer that makes spans."""
 
 
 class Observers:
@@ -53,6 +58,14 @@ class Observers:
     def gave_up(self, sink: str, letters: Sequence[Rejected]) -> None:
         for observer in self._observers:
             observer.gave_up(sink, letters)
+
+
+class TracedObservers(Observers):
+    """The same, with one that is also told what sinks have taken."""
+
+    def __init__(self, observers: Sequence[Observer], sinks: Iterable[object], tracing: TracesSinks) -> None:
+        super().__init__([*observers, tracing], sinks)
+        self.delivered = tracing.delivered
 
 
 class TapObserver:

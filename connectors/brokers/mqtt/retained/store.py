@@ -6,14 +6,13 @@ or takes it away.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import msgspec
 
-from tidelog.connectors.store.state_store import PRIVATE
-from tidelog.connectors.store.stored_file import META, StoredFile
-from tidelog.connectors.store.stored_snapshots import row_checksum
+from tidelog.connectors.store.stored_file import META
+from tidelog.connectors.store.stored_rows import StoredRows
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.forms import RETAINED_FILE
 
@@ -82,10 +81,11 @@ def decode_row(data: bytes) -> tuple[str, Held]:
     return _decode_row(data)
 
 
-class RetainedFile(StoredFile):
+class RetainedFile(StoredRows):
     """The file of one sink."""
 
     what, file, form = "retained messages", FILE, RETAINED_FILE
+    keys: ClassVar = {"places": "place", "rows": "key"}
     tables = (
         META,
         "CREATE TABLE places (place TEXT PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID",
@@ -97,47 +97,23 @@ class RetainedStore:
     """What one sink has let be retained. Raises ConnectorError where the file is damaged, or the disk is full."""
 
     def __init__(self, folder: str) -> None:
-        os.makedirs(folder, PRIVATE, exist_ok=True)
-        self._file = RetainedFile(folder, create=True)
-        try:
-            if self._file.is_new:
-                self._file.create({"run": ""})
-        except BaseException:
-            self._file.close()
-            raise
+        self._file = RetainedFile.opened(folder)
 
     def load(self) -> Stored:
         """All of it."""
-        found = Stored("", {}, [])
         with self._file.reading():
-            found.run = self._file.text("run")
-            for place, data, checksum in self._file.execute("SELECT place, data, checksum FROM places"):
-                self._check(place, data, checksum)
-                found.places[place] = _decode_place(data)
-            for key, data, checksum in self._file.execute("SELECT key, data, checksum FROM rows"):
-                self._check(key, data, checksum)
-                found.holding.append(_decode_row(data))
-        return found
-
-    def _check(self, key: object, data: object, checksum: object) -> None:
-        if not isinstance(data, bytes) or row_checksum(key, data) != checksum:
-            raise self._file.damaged("a row is not what was written")
+            places = {place: _decode_place(data) for place, data in self._file.rows("places")}
+            holding = [_decode_row(data) for _, data in self._file.rows("rows")]
+            return Stored(self._file.text("run"), places, holding)
 
     def write(self, run: str, changes: Changes) -> None:
         """Store changes of a run, all of them or none."""
         with self._file.transaction():
             self._file.put({"run": run})
             for name, place in changes.places.items():
-                self._put("places", "place", name, None if place is None else _encode(place))
+                self._file.put_row("places", name, None if place is None else _encode(place))
             for key, row in changes.rows.items():
-                self._put("rows", "key", _encode(key), row)
-
-    def _put(self, table: str, column: str, key: str | bytes, data: bytes | None) -> None:
-        if data is None:
-            self._file.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))  # noqa: S608 - both are names of ours
-        else:
-            values = (key, data, row_checksum(key, data))
-            self._file.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", values)  # noqa: S608 - a name of ours
+                self._file.put_row("rows", _encode(key), row)
 
     def close(self) -> None:
         """Let it go."""

@@ -1,0 +1,57 @@
+"""Strategies for programs of which there is something to prove: drawn ones, with rules that mix bodies of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from oracle.evaluate import rules_of
+from oracle.grounding import bound_variables
+from tidelog.plans.tree.names import variables
+from tidelog.plans.tree.syntax import Atom, Conjunction, Formula, Negation, Program, Rule, Variable
+
+
+@st.composite
+def mixed(draw: st.DrawFn, program: Program) -> Program:
+    """A program with up to four rules more: one body and another, one without another, one with a part left out."""
+    rules = rules_of(program)
+    made: list[Rule] = []
+    for number in range(draw(st.integers(1, 4))):
+        first, second = draw(st.sampled_from(rules)), draw(st.sampled_from(rules))
+        body = draw(_body(first.body, second.body))
+        head = draw(_head(body, f"m{draw(st.integers(0, min(number, 1)))}"))
+        made.append(Rule(head, body))
+    arities: dict[str, int] = {}
+    kept = [rule for rule in made if isinstance(rule.head, Atom) and _fits(rule.head, arities)]
+    return replace(program, statements=(*program.statements, *kept))
+
+
+def _fits(head: Atom, arities: dict[str, int]) -> bool:
+    return arities.setdefault(head.predicate, len(head.arguments)) == len(head.arguments)
+
+
+@st.composite
+def _body(draw: st.DrawFn, first: Sequence[Formula], second: Sequence[Formula]) -> tuple[Formula, ...]:
+    how = draw(st.sampled_from(("both", "without", "part", "less")))
+    if how == "both":
+        return (*first, *second)
+    bound = bound_variables(first)
+    if how == "without" and set(variables(*second)) <= bound:
+        return (*first, Negation(second[0] if len(second) == 1 else Conjunction(tuple(second))))
+    if how == "part":
+        part = draw(st.sampled_from(second))
+        if set(variables(part)) <= bound:
+            return (*first, part)
+    place = draw(st.integers(0, len(first) - 1))
+    less = tuple(part for number, part in enumerate(first) if number != place)
+    still = bound_variables(less)
+    return less if less and set(variables(*less)) <= still else tuple(first)
+
+
+@st.composite
+def _head(draw: st.DrawFn, body: Sequence[Formula], name: str) -> Atom:
+    bound = sorted(bound_variables(body))
+    chosen = draw(st.lists(st.sampled_from(bound), max_size=1)) if bound else []
+    return Atom(name, tuple(map(Variable, chosen)))

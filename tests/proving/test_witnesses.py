@@ -1,0 +1,104 @@
+"""Witnesses: what the engine tells of them, the oracle tells too; and they are written as tests that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given
+from hypothesis import strategies as st
+
+import tidelog
+from children import tidelog as command
+from drawing import drawn
+from oracle.agreement import oracle_of
+from oracle.evaluate import GroundFact
+from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.proving.findings import book_of
+from tidelog.plans.proving.guessing import Fact
+from tidelog.plans.tree.syntax import Interval
+from tidelog.testing.proving import prove
+from tidelog.testing.witnessing import Searcher, Witness
+
+HEAD = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\ninput door(room: text).\n"
+SHORT = [
+    ("a(R) :- temp(R, C), C > 80.", [("temp", ("room1", 81), 0, 0)]),
+    ("h(R) for 9 s :- temp(R, C), C > 80. a(R) :- h(R) for 5 s.", [("temp", ("room1", 81), 0, 0)]),
+    ("a(R) :- door(R) within 9 s, not door(R) within 5 s.", [("door", ("room1",), 0, 0)]),
+    ("a(R) :- not door(R) since temp(R, C), C > 80.", [("temp", ("room1", 81), 0, 0), ("door", ("room1",), 1, 1)]),
+    ("a(R, S) :- door(R), door(S), R < S.", [("door", ("room1",), 0, 0), ("door", ("room2",), 0, 0)]),
+    ("a(R) :- D = first(C) over temp(R, C) in [9 s] by R - last(C) over temp(R, C) in [9 s] by R, D > 5.", None),
+    (
+        "m(R) := on :- door(R), not m(R, on). m(R) := off :- m(R, on) for 5 s. a(R) :- m(R, off).",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rules", "facts"), SHORT)
+def test_the_shortest_facts(rules: str, facts: list[tuple[str, tuple[object, ...], int, int]] | None) -> None:
+    """By hand: no fact less would do."""
+    plan = tidelog.compile(f"{HEAD}output a. {rules}")
+    witness = Searcher(plan, book_of(plan)).witness("a")
+    assert witness is not None
+    assert witness.told
+    if facts is not None:
+        assert [(item.predicate, item.row, item.low, item.high) for item in sorted(witness.facts)] == facts
+
+
+@pytest.mark.parametrize("features", ["past", "both ways"])
+@given(data=st.data())
+@drawn(60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_witness_holds_in_the_oracle(features: str, data: st.DataObject) -> None:
+    """Of drawn programs: what is told at the first moment of an answer holds there by the definitions."""
+    program = data.draw(programs("integer", PAST_ONLY if features == "past" else NON_RECURSIVE))
+    try:
+        plan = compile_program(program)
+    except ProgramError:
+        assume(False)
+        return
+    searcher = Searcher(plan, book_of(plan))
+    witnesses = [witness for name in plan.outputs if (witness := searcher.witness(name)) is not None]
+    assume(witnesses)
+    for witness in witnesses:
+        model = oracle_of(program, _ground(witness.facts))
+        for predicate, row, lo, _ in witness.told:
+            begin = plan.timeline.decode_point(lo) if lo > -(2**60) else Fraction(min(fact.low for fact in witness.facts))
+            assert model.holds(predicate, row, begin), (witness, begin)
+
+
+def _ground(facts: Sequence[Fact]) -> list[GroundFact]:
+    return [(fact.predicate, fact.row, Interval(fact.low, fact.high)) for fact in facts]
+
+
+def test_witnesses_are_written_as_tests_that_pass(tmp_path: Path) -> None:
+    """`tidelog check --prove --scenarios` writes a file that `tidelog test` runs; it is not written twice."""
+    program = tmp_path / "a.tide"
+    program.write_text(f'{HEAD}output a, "not so" . a(R) :- temp(R, C), C > 80.'.replace(', "not so" ', ""))
+    done = command("check", "--prove", str(program), "--scenarios", str(tmp_path / "a.tide.toml"))
+    assert (done.returncode, done.stdout) == (0, "a: begins and ends with temp(room1,81)@0\n")
+    assert command("test", str(tmp_path / "a.tide.toml")).stdout == "1 test passed\n"
+    again = command("check", "--prove", str(program), "--scenarios", str(tmp_path / "a.tide.toml"))
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+
+def test_scenarios_need_prove(tmp_path: Path) -> None:
+    """A usage error, which names what is missing."""
+    program = tmp_path / "a.tide"
+    program.write_text("a :- b.")
+    done = command("check", str(program), "--scenarios", str(tmp_path / "x.toml"))
+    assert done.returncode == 2
+    assert "--prove" in done.stderr
+
+
+def test_what_begins_and_ends_is_what_is_told() -> None:
+    """The answers of a proof agree with what was run."""
+    plan = tidelog.compile(f"{HEAD}output a, b. a(R) :- door(R) within inf. b(R) :- door(R).")
+    proof = prove(plan, 60.0)
+    assert proof.answers == {"a": "never ends", "b": "ends"}
+    assert all(isinstance(witness, Witness) and witness.told for witness in proof.witnesses.values())

@@ -1,0 +1,119 @@
+"""`tidelog check --prove`: what can be said of a program without data, and what was not decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tidelog.commands.outcome import count, say
+from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.testing.against import Against
+from tidelog.testing.proving import Proof
+from tidelog.testing.scenarios import Lines, scenarios
+from tidelog.testing.witnessing import Witness
+
+_MOST = 4
+"""So many facts of a witness are shown."""
+_MOST_NAMES = 20
+"""So many names of what is undecided."""
+
+
+def text(proof: Proof) -> str:
+    """What is known of each output, for people; the findings are diagnostics, and shown as such."""
+    lines = [*_outputs(proof)]
+    lines += [f"`{one}` and `{other}` never hold at one time of the same things" for one, other in proof.excluding]
+    for question, of in proof.open_questions.items():
+        more = f" and {len(of) - _MOST_NAMES} more, which `--format json` names" if len(of) > _MOST_NAMES else ""
+        lines.append(f"undecided, {question}: {', '.join(of[:_MOST_NAMES])}{more}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _outputs(proof: Proof) -> Iterator[str]:
+    lines = Lines(proof.plan)
+    for name, answer in proof.answers.items():
+        witness = proof.witnesses.get(name)
+        match answer:
+            case "never":
+                yield f"{name}: can never hold"
+            case "undecided":
+                yield f"{name}: no facts were found that make it begin, and no proof that there are none"
+            case _ if witness is not None:
+                what = {"ends": "begins and ends", "never ends": "begins, and never ends"}.get(answer, "begins")
+                yield f"{name}: {what} with {_shown(lines, witness)}"
+
+
+def _shown(lines: Lines, witness: Witness) -> str:
+    return _line(lines.facts(witness))
+
+
+def _line(facts: Sequence[str]) -> str:
+    if not facts:
+        return "no facts at all"
+    more = f" and {count(len(facts) - _MOST, 'fact')} more" if len(facts) > _MOST else ""
+    return " ".join(facts[:_MOST]) + more
+
+
+def fields(proof: Proof) -> dict[str, object]:
+    """The same for programs."""
+    lines = Lines(proof.plan)
+    return {
+        "outputs": {
+            name: {
+                "answer": answer,
+                "facts": lines.facts(witness) if (witness := proof.witnesses.get(name)) else [],
+                "told": lines.told(witness) if witness else [],
+            }
+            for name, answer in proof.answers.items()
+        },
+        "never_together": [list(pair) for pair in proof.excluding],
+        "undecided": [{"question": question, "of": of} for question, of in proof.undecided],
+    }
+
+
+def against_text(compared: Against, plan: Plan, new: str, old: str) -> str:
+    """What two programs tell beside each other, for people."""
+    lines = Lines(plan)
+    shown: list[str] = []
+    for name, beside, comparisons in ((new, old, compared.new), (old, new, compared.old)):
+        for item in comparisons:
+            match item.outcome:
+                case "more":
+                    told = " ".join(lines.of(item.told))
+                    shown.append(
+                        f"{item.output}: {name} tells {told}, {beside} does not, with {_line(lines.of_facts(item.facts))}"
+                    )
+                case "nothing more":
+                    shown.append(f"{item.output}: {name} tells nothing that {beside} does not")
+                case _:
+                    shown.append(f"undecided, whether {name} tells of {item.output} what {beside} does not")
+    return "".join(f"{line}\n" for line in shown)
+
+
+def against_fields(compared: Against, plan: Plan) -> dict[str, object]:
+    """The same for programs."""
+    lines = Lines(plan)
+    return {
+        side: {
+            item.output: {"outcome": item.outcome, "facts": lines.of_facts(item.facts), "told": lines.of(item.told)}
+            for item in comparisons
+        }
+        for side, comparisons in (("new", compared.new), ("old", compared.old))
+    }
+
+
+def write_scenarios(proof: Proof, program: str, file: str) -> None:
+    """Write the witnesses as tests; SpecError where the file is there already, or cannot be written."""
+    path = Path(file)
+    if not proof.witnesses:
+        say(f"`{file}` is not written: no facts were found that make an output begin")
+        return
+    made = scenarios(proof.plan, Path(program), path.parent.resolve(), list(proof.witnesses.values()))
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as out:
+            out.write(made)
+    except FileExistsError as error:
+        raise SpecError(f"--scenarios: `{file}` is there already, and may have been edited: name another file") from error
+    except OSError as error:
+        raise SpecError(f"--scenarios: cannot write `{file}`: {error.strerror}") from error
+    say(f"{count(len(proof.witnesses), 'test')} written to `{file}`: run `tidelog test {file}`")

@@ -1,0 +1,94 @@
+"""Witnesses as tests: a file that `tidelog test` runs, and a person reads and keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tidelog.connectors.formats.text.encoder import TextEncoder
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.guessing import Fact
+from tidelog.plans.tree.syntax import CalendarDeclaration
+from tidelog.plans.tree.walk import statements_of
+from tidelog.testing.comparing import line_of
+from tidelog.testing.files import read_suite
+from tidelog.testing.running import SuiteRunner
+from tidelog.testing.witnessing import Runner, Witness
+
+
+class Lines:
+    """Facts and answers as text, with dates where the program has a calendar."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._runner = Runner(plan)
+        self._encoder = TextEncoder(plan.schema, iso=bool(statements_of(plan.program, CalendarDeclaration)))
+
+    def facts(self, witness: Witness) -> list[str]:
+        """The facts of a witness, in the order in which they come."""
+        return self.of_facts(witness.facts)
+
+    def of_facts(self, facts: Iterable[Fact]) -> list[str]:
+        """Any facts, in order."""
+        return self.of(sorted(map(self._runner.record, facts), key=lambda record: record[2]))
+
+    def told(self, witness: Witness) -> list[str]:
+        """What is told of them."""
+        return self.of(witness.told)
+
+    def of(self, records: Iterable[Record]) -> list[str]:
+        """Any records."""
+        return [line_of(record, self._encoder) for record in records]
+
+
+def scenarios(plan: Plan, program: Path, folder: Path, witnesses: Sequence[Witness]) -> str:
+    """The text of a file of tests in a folder, a test for each witness; DataError where one does not pass.
+
+    That is never so where the plan is that of the program as it is on the disk.
+    """
+    lines = Lines(plan)
+    text = _head(os.path.relpath(program, folder)) + "\n\n".join(_test(lines, witness) for witness in witnesses) + "\n"
+    with TemporaryDirectory() as place:
+        copy = Path(place) / "written.tide.toml"
+        copy.write_text(_head(str(program.resolve())) + text.partition("\n\n")[2], encoding="utf-8")
+        suite = read_suite(str(copy))
+        runner = SuiteRunner(suite)
+        for test in suite.tests:
+            outcome = runner.run(test)
+            if not outcome.passed:
+                raise DataError(
+                    f"the test `{test.name}` does not pass: has the program been changed meanwhile?", str(program)
+                )
+    return text
+
+
+def _head(program: str) -> str:
+    return (
+        "# The shortest facts that were found for each output, by `tidelog check --prove`. Read them, and keep those\n"
+        f"# that are as you mean it.\nprogram = {_quoted(Path(program).as_posix())}\n\n"
+    )
+
+
+def _test(lines: Lines, witness: Witness) -> str:
+    what = "begins and ends" if witness.ends else "begins"
+    return (
+        f"[[test]]\nname = {_quoted(f'{witness.predicate} {what}')}\nfacts = {_block(lines.facts(witness))}\n"
+        f"only = [{_quoted(witness.predicate)}]\nexpect = {_block(lines.told(witness))}"
+    )
+
+
+def _block(lines: Sequence[str]) -> str:
+    """Lines as an array of texts: a line each, as it is where it can be."""
+    if not lines:
+        return "[]"
+    return "[\n" + "".join(f"    {_quoted(line)},\n" for line in lines) + "]"
+
+
+def _quoted(text: str) -> str:
+    if '"' in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,232 @@
+"""Finding facts that make an output begin and end: each guess is run, and what does not run so is no witness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.intervals import maximal
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import TidelogError
+from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.budget import Budget, Spent
+from tidelog.plans.proving.building import Builder
+from tidelog.plans.proving.ending import endings
+from tidelog.plans.proving.guessing import Fact, Guesser
+from tidelog.plans.proving.rulebook import Rulebook
+from tidelog.plans.proving.thresholds import Band, bands_of, crossing
+from tidelog.plans.tree.declared.machines import machine_of
+from tidelog.plans.tree.syntax import (
+    AlarmDeclaration,
+    Ask,
+    Atom,
+    CalendarDeclaration,
+    Constant,
+    Field,
+    Input,
+    Interval,
+    Latest,
+    Output,
+    Value,
+)
+from tidelog.plans.tree.walk import forward_part, statements_of
+from tidelog.runtime.sessions.session import Session
+
+_GUESSES = 400
+_ENOUGH = 12
+_STEPS = 40_000
+_READINGS = tuple(map(Fraction, range(12)))
+"""When the same value is read again and again."""
+_FLAPS = 4
+"""A state that comes so often meanwhile flaps."""
+_DAYS = (
+    datetime(2026, 11, 23, 10, tzinfo=UTC),  # a Monday, by day
+    datetime(2026, 11, 23, 23, tzinfo=UTC),  # at night
+    datetime(2026, 11, 28, 10, tzinfo=UTC),  # a Saturday
+    datetime(2026, 12, 25, 10, tzinfo=UTC),  # a day off for many
+    datetime(2026, 11, 23, 17, tzinfo=UTC),  # in the evening
+    datetime(2026, 11, 27, 12, 55, tzinfo=UTC),  # before the end of a shift
+    datetime(2026, 11, 24, 6, 30, tzinfo=UTC),
+)
+"""Where a program has a calendar, facts are tried at these times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Facts, and what the engine tells of them: `told` are the records of one output, in maximal intervals."""
+
+    predicate: str
+    facts: tuple[Fact, ...]
+    told: tuple[Record, ...]
+
+    @property
+    def ends(self) -> bool:
+        """Whether one of the answers has an end."""
+        return any(hi != POS for _, _, _, hi in self.told)
+
+    @property
+    def size(self) -> tuple[int, Fraction, int]:
+        """What makes a witness long: its facts, then the time that they take."""
+        times = [Fraction(time) for fact in self.facts for time in (fact.low, fact.high)]
+        return len(self.facts), max(times, default=Fraction(0)) - min(times, default=Fraction(0)), len(self.told)
+
+
+def narrowed(plan: Plan, output: str) -> Plan:
+    """The plan of what one output needs alone: it runs faster, and tells the same of it."""
+    needed = forward_part(plan.program, [output])
+    kept = tuple(item for item in needed.statements if not isinstance(item, Output | Ask | AlarmDeclaration))
+    program = replace(needed, statements=(*kept, Output((output,))))
+    return replace(compile_program(program), facts=plan.facts)
+
+
+class Runner:
+    """Runs facts through a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._known: dict[tuple[Fact, ...], Mapping[str, tuple[Record, ...]]] = {}
+
+    def told(self, facts: Iterable[Fact]) -> Mapping[str, tuple[Record, ...]]:
+        """What is told of some facts, by outputs, in maximal intervals; nothing where the program does not take them."""
+        key = tuple(facts)
+        if key not in self._known:
+            self._known[key] = self._run(key)
+        return self._known[key]
+
+    def _run(self, facts: Sequence[Fact]) -> Mapping[str, tuple[Record, ...]]:
+        session = Session(self.plan, emit="final")
+        try:
+            session.push_records(sorted(map(self.record, facts), key=lambda record: record[2]))
+            session.finish()
+        except (TidelogError, ValueError):
+            return {}
+        whole = maximal((record[:2], *record[2:]) for record in session.pull_records())
+        found: dict[str, list[Record]] = {}
+        for (predicate, row), lo, hi in whole:
+            found.setdefault(predicate, []).append((predicate, row, lo, hi))
+        return {name: tuple(records) for name, records in found.items()}
+
+    def record(self, fact: Fact) -> Record:
+        """A fact as a record; DataError where it does not fit."""
+        lo, hi = self.plan.timeline.encode_interval(Interval(fact.low, fact.high))
+        return fact.predicate, self.plan.schema.check(fact.predicate, fact.row), lo, hi
+
+
+class Searcher:
+    """Looks for witnesses of a program's outputs."""
+
+    def __init__(self, plan: Plan, book: Rulebook, is_over: Callable[[], bool] = lambda: False) -> None:
+        self.is_over = is_over
+        self._plan, self._book = plan, book
+        calendars = {item.predicate for item in statements_of(plan.program, CalendarDeclaration)}
+        told = frozenset(name for name, item in plan.schema.predicates.items() if item.accepts_input) - calendars
+        self.fields: Mapping[str, Sequence[Field]] = {
+            item.predicate: item.fields for item in statements_of(plan.program, Input)
+        }
+        self._guesser = Guesser(self.fields, told)
+        unit = plan.timeline.unit
+        self._bases = [Fraction(int(day.timestamp()) // unit) for day in _DAYS] if calendars and unit else [Fraction(0)]
+
+    def witness(self, predicate: str) -> Witness | None:
+        """The shortest facts found that make an output begin, and, where that was found, end; None where none were."""
+        self.runner = Runner(narrowed(self._plan, predicate))
+        found: list[Witness] = []
+        for number, guess in enumerate(self._guesses(predicate)):
+            for base in self._bases:
+                witness = self._tried(predicate, [fact.moved(base) for fact in guess])
+                if witness is not None:
+                    found.append(witness)
+            if self.is_over() or number >= _GUESSES or len([item for item in found if item.ends]) >= _ENOUGH:
+                break
+        if not found:
+            return None
+        best = min(found, key=lambda item: (not item.ends, item.size))
+        best = self._shrunk(best)
+        return best if best.ends else self._shrunk(self._ended(best))
+
+    def flapping(self) -> Iterator[tuple[Band, Band, Witness]]:
+        """Assignments that undo each other while a reading stays the same, with what becomes of the state meanwhile."""
+        for one, other, value in crossing(bands_of(self._book)):
+            machine = machine_of(one.clause.head.predicate)
+            if self.is_over() or machine not in self._plan.schema.predicates:
+                continue
+            self.runner = Runner(narrowed(self._plan, machine))
+            reading = one.reading.atom if isinstance(one.reading, Latest) else one.reading
+            if not isinstance(reading, Atom):
+                continue
+            facts = [Fact(time, time, reading.predicate, self._row(reading, one.place, value)) for time in _READINGS]
+            witness = self._tried(machine, facts)
+            if witness is not None and len(witness.told) >= _FLAPS:
+                yield one, other, witness
+
+    def _row(self, reading: Atom, place: int, value: Fraction) -> tuple[Value, ...]:
+        """A row of a reading with this value."""
+        fields = self.fields.get(reading.predicate, ())
+        row: list[Value] = []
+        for number, term in enumerate(reading.arguments):
+            if number == place:
+                row.append(int(value) if value.denominator == 1 else float(value))
+            elif isinstance(term, Constant):
+                row.append(term.value)
+            else:
+                field = fields[number] if number < len(fields) else Field("x")
+                row.append(0 if field.type in ("number", "integer") else f"{field.name}1")
+        return tuple(row)
+
+    def moved_guesses(self, predicate: str) -> Iterator[tuple[Fact, ...]]:
+        """Guesses of facts by which a predicate holds, at the times at which they are tried."""
+        for number, guess in enumerate(self._guesses(predicate)):
+            if number >= _GUESSES:
+                return
+            for base in self._bases:
+                yield tuple(fact.moved(base) for fact in guess)
+
+    def _tried(self, predicate: str, facts: Sequence[Fact]) -> Witness | None:
+        told = self.runner.told(facts).get(predicate, ())
+        return Witness(predicate, tuple(facts), told) if told else None
+
+    def _guesses(self, predicate: str) -> Iterator[tuple[Fact, ...]]:
+        """Facts that begin at time 0, each once."""
+        seen: set[tuple[Fact, ...]] = set()
+        budget = Budget(_STEPS, lambda: self.is_over())  # noqa: PLW0108 - it is another one for each output
+        arity = self._plan.schema.predicates[predicate].arity
+        try:
+            for case in Builder(self._book, budget).holding(predicate, arity):
+                facts = self._guesser.facts(case)
+                if not facts:
+                    continue
+                first = min(fact.low for fact in facts)
+                moved = tuple(fact.moved(-first) for fact in facts)
+                if moved not in seen:
+                    seen.add(moved)
+                    yield moved
+        except (Spent, RecursionError):  # bodies of hundreds of parts nest too deeply
+            return
+
+    def _shrunk(self, witness: Witness) -> Witness:
+        """The witness without facts that it does not need."""
+        for fact in witness.facts:
+            if self.is_over():
+                break
+            less = [each for each in witness.facts if each != fact]
+            found = self._tried(witness.predicate, less)
+            if found is not None and found.ends >= witness.ends:
+                witness = found
+        return witness
+
+    def _ended(self, witness: Witness) -> Witness:
+        """The witness with a fact more that ends it, where one is found."""
+        begin = min(lo for _, _, lo, _ in witness.told)
+        time = self._plan.timeline.decode_point(begin)
+        last = max((Fraction(fact.high) for fact in witness.facts), default=time)
+        for facts in endings(self._book, self.fields, witness.facts, max(time, last)):
+            if self.is_over():
+                break
+            found = self._tried(witness.predicate, (*witness.facts, *facts))
+            if found is not None and found.ends:
+                return found
+        return witness
