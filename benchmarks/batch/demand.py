@@ -39,7 +39,8 @@ class Question:
     asked: tuple[str, tuple[str | int, ...]]
 
 
-def _product(number: int) -> list[Record]:
+def product(number: int) -> list[Record]:
+    """Facts of `PRODUCT`, so many, and those on which the question rests."""
     draw = random.Random(SEED)
     names = range(number // 3)
     widths = (("a", 1), ("b", 1), ("c", 2))
@@ -52,10 +53,10 @@ def _chains() -> list[Record]:
 
 
 QUESTIONS = (
-    Question("a product of parts, 3,000 facts", PRODUCT, partial(_product, 3_000), ("g", (1, 2))),
+    Question("a product of parts, 3,000 facts", PRODUCT, partial(product, 3_000), ("g", (1, 2))),
     Question("a way, 10,000 facts", WAYS, _chains, ("reach", ("7.3", "7.40"))),
 )
-ALONE = Question("a product of parts, 100,000 facts", PRODUCT, partial(_product, 100_000), ("g", (1, 2)))
+ALONE = Question("a product of parts, 100,000 facts", PRODUCT, partial(product, 100_000), ("g", (1, 2)))
 
 
 def run() -> list[Figure]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.batch import demand, updating
 
 pytestmark = pytest.mark.slow
 
@@ -64,3 +67,18 @@ def test_options_that_do_not_go_together_are_refused(
     with pytest.raises(SystemExit, match="2"):
         main()
     assert "usage: python -m benchmarks" in capsys.readouterr().err
+
+
+def test_updates_are_measured_beside_fresh_runs() -> None:
+    """Of a few facts: what is measured is there, and no more than a fresh run by far."""
+    ratio, seconds = updating.figures_of(updating.Case("ways", updating.WAYS, partial(updating.links, 2_000)))
+    assert (ratio.target, seconds.unit) == (updating.TARGET, "ms")
+    assert 0 < ratio.value < 10
+
+
+def test_questions_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each beside the whole, and one alone, with few facts."""
+    few = replace(demand.QUESTIONS[0], facts=partial(demand.product, 300))
+    monkeypatch.setattr(demand, "QUESTIONS", (few,))
+    monkeypatch.setattr(demand, "ALONE", few)
+    assert [figure.unit for figure in demand.run()] == ["", "ms", "ms"]
