@@ -2,7 +2,7 @@
 
     [make] compares what is printed here with "Closed under the global context". *)
 
-From Coq Require Import Bool List PArith Arith.
+From Coq Require Import Bool List PArith Arith ZArith.
 From Tidelog Require Import Lines Sets Language Evaluation Checker Soundness.
 Import ListNotations.
 
@@ -12,6 +12,7 @@ Module Numbers <: VALUES.
   Lemma value_eqb_spec : forall a b, value_eqb a b = true <-> a = b.
   Proof. exact Nat.eqb_eq. Qed.
   Definition some_value := 0.
+  Definition whole_number (n : value) : option Z := Some (Z.of_nat n).
   Definition operation := bool.
   Definition operation_eqb := Bool.eqb.
   Lemma operation_eqb_true : forall a b, operation_eqb a b = true -> a = b.

@@ -59,9 +59,9 @@ Module Checker (L : LINE) (V : VALUES).
   Fixpoint spoken (bs : list (direction * stretch)) (s : times) : times :=
     match bs with [] => s | (d, r) :: rest => spoken rest (moved (back d) r s) end.
 
-  (** What a rule gives of a row that is wanted. *)
-  Definition given_by (k : knowledge) (rl : rule) (r : row) : times :=
-    match unify [] (head_args rl) r with
+  (** What a rule gives of a row that is wanted. Where values for variables may be found is no matter: hints may be anything. *)
+  Definition given_by (k : knowledge) (rl : rule) (r : row) (hints : list environment) : times :=
+    any_of (fun h => match unify h (head_args rl) r with
     | None => []
     | Some e =>
         any_of (fun e =>
@@ -70,7 +70,7 @@ Module Checker (L : LINE) (V : VALUES).
             | Some r' => if row_eqb r r' then spoken (boxes rl) (truth k Surely e (body rl)) else []
             | None => [] end
           | None => [] end) (wished (rows k Surely) (body rl) (candidates (rows k Surely) (body rl) e))
-    end.
+    end) ([] :: hints).
   (** All that a rule gives. *)
   Definition all_given (k : knowledge) (rl : rule) : list fact :=
     flat_map (fun e =>
@@ -205,7 +205,7 @@ Module Checker (L : LINE) (V : VALUES).
   | Given (kind : nat) (f : fact)             (* stands in the data of this kind *)
   | Lemma_ (f : fact)                          (* proved before *)
   | Parts (f : fact) (parts : list proof)      (* the same fact, over parts of its times *)
-  | Step (f : fact) (rule : nat) (premises : list proof)
+  | Step (f : fact) (rule : nat) (hints : list environment) (premises : list proof)
   | Absent (a : absence) (table : nat).
 
   Inductive reason :=
@@ -218,7 +218,7 @@ Module Checker (L : LINE) (V : VALUES).
   Definition and_then (a b : verdict) : verdict := match a with None => b | _ => a end.
 
   Definition claim (x : proof) : option fact :=
-    match x with Given _ f | Lemma_ f | Parts f _ | Step f _ _ => Some f | Absent _ _ => None end.
+    match x with Given _ f | Lemma_ f | Parts f _ | Step f _ _ _ => Some f | Absent _ _ => None end.
   Definition claims (l : list proof) : list fact :=
     flat_map (fun x => match claim x with Some f => [f] | None => [] end) l.
   Definition absences (l : list proof) : list absence :=
@@ -252,12 +252,12 @@ Module Checker (L : LINE) (V : VALUES).
       | None => Some NotGiven
       end.
 
-    Definition check_step (f : fact) (n : nat) (premises : list proof) : verdict :=
+    Definition check_step (f : fact) (n : nat) (hints : list environment) (premises : list proof) : verdict :=
       match nth_error (rules pb) n with
       | None => Some NoRule
       | Some rl =>
           let k := known_by (adds (claims premises) []) (absences premises) in
-          expect (Pos.eqb (head rl) (of f) && within (at_times f) (given_by k rl (args f))) DoesNotFollow
+          expect (Pos.eqb (head rl) (of f) && within (at_times f) (given_by k rl (args f) hints)) DoesNotFollow
       end.
 
     Fixpoint check (above : list fact) (x : proof) : verdict :=
@@ -270,9 +270,9 @@ Module Checker (L : LINE) (V : VALUES).
             (expect (forallb (fun x => match claim x with Some g => same_fact f g | None => false end) parts
               && within (at_times f) all && within all (at_times f)) NotTheParts)
             (fold_right (fun x r => and_then (check above x) r) None parts)
-      | Step f n premises =>
+      | Step f n hints premises =>
           and_then (expect (negb (rests_on_itself above f)) RestsOnItself)
-            (and_then (check_step f n premises)
+            (and_then (check_step f n hints premises)
               (fold_right (fun x r => and_then (check (f :: above) x) r) None premises))
       | Absent a n => check_absence a n
       end.

@@ -323,6 +323,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     | During a, During b => list_eqb stretch_eqb a b
     | Atom p a, Atom q b => Pos.eqb p q && list_eqb term_eqb a b
     | Compare c a1 a2, Compare d b1 b2 => comparison_eqb c d && term_eqb a1 b1 && term_eqb a2 b2
+    | Now a, Now b => term_eqb a b
     | And a1 a2, And b1 b2 | Or a1 a2, Or b1 b2 => formula_eqb a1 b1 && formula_eqb a2 b2
     | Not x a, Not y b => list_eqb Pos.eqb x y && formula_eqb a b
     | Diamond d r a, Diamond e s b | Box d r a, Box e s b => direction_eqb d e && stretch_eqb r s && formula_eqb a b
@@ -384,6 +385,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     match f with
     | Atom p args => Atom p (map (put_term e) args)
     | Compare c a b => Compare c (put_term e a) (put_term e b)
+    | Now a => Now (put_term e a)
     | And f g => And (put e f) (put e g)
     | Or f g => Or (put e f) (put e g)
     | Not own f => Not own (put (forget own e) f)
@@ -410,6 +412,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     induction f; intros e v P N t A; simpl; try tauto.
     - rewrite put_evals by auto. tauto.
     - rewrite !put_term_eval by auto. tauto.
+    - rewrite put_term_eval by auto. tauto.
     - rewrite IHf1, IHf2 by auto. tauto.
     - rewrite IHf1, IHf2 by auto. tauto.
     - split; intros H [w [S B]]; apply H; exists w; split; auto;
@@ -511,6 +514,12 @@ Module Evaluation (L : LINE) (V : VALUES).
         | Value x, Value y => if compares c x y then always else []
         | Undefined, _ | _, Undefined => []
         | _, _ => if is_surely m then [] else always
+        end
+    | Now a =>
+        match peval e a with
+        | Value x => match whole_number x with Some z => [(before (of_whole z), after (of_whole z))] | None => [] end
+        | Undefined => []
+        | Any => if is_surely m then [] else always
         end
     | And f g => let s := truth k m e f in if forallb is_empty s then [] else meet s (truth k m e g)
     | Or f g => union (truth k m e f) (truth k m e g)
@@ -700,6 +709,15 @@ Module Evaluation (L : LINE) (V : VALUES).
         * destruct (compares c x y) eqn:C; [|simpl; intro; discriminate]. intros _. exists x, y; auto.
         * intros [x' [y' [Ex [Ey C]]]]. rewrite Ha in Ex. rewrite Hb in Ey. inversion Ex. inversion Ey. subst.
           rewrite C. exact Yes.
+    - pose proof (peval_spec a e v A) as He. destruct (peval e a) as [| |x].
+      + destruct (is_surely m); [simpl; intro; discriminate|]. intros _. apply always_holds.
+      + destruct (is_surely m); [simpl; intro; discriminate|]. intros [x [z [Ex _]]]. congruence.
+      + destruct (whole_number x) as [z|] eqn:W.
+        * rewrite holds_one. destruct (is_surely m).
+          -- intros H. apply mem_point in H. exists x, z; auto.
+          -- intros [x' [z' [Ex [Wx E]]]]. rewrite He in Ex. inversion Ex. subst x'. rewrite W in Wx. inversion Wx. subst z'.
+             apply mem_point. auto.
+        * destruct (is_surely m); [simpl; intro; discriminate|]. intros [x' [z' [Ex [Wx E]]]]. congruence.
     - specialize (IHf1 m e v t A). specialize (IHf2 m e v t A).
       assert (E : forall s, holds (if forallb is_empty (truth k m e f1) then [] else meet (truth k m e f1) s) t
         = holds (truth k m e f1) t && holds s t).

@@ -110,10 +110,11 @@ Module Soundness (L : LINE) (V : VALUES).
     pose proof (patterned_spec (head_args rl) e (filled e) (filled_agrees e)) as P. rewrite Eq in P. destruct P as [_ P].
     eapply Mo; eauto.
   Qed.
-  Lemma given_by_true : forall k rs D M rl r u, valid k M M -> model rs D M -> In rl rs ->
-    holds (given_by k rl r) u = true -> M (head rl) r u.
+  Lemma given_by_true : forall k rs D M rl r u hints, valid k M M -> model rs D M -> In rl rs ->
+    holds (given_by k rl r hints) u = true -> M (head rl) r u.
   Proof.
-    intros k rs D M rl r u Va Mo I H. unfold given_by in H. destruct (unify [] (head_args rl) r); [|discriminate].
+    intros k rs D M rl r u hints Va Mo I H. unfold given_by in H. apply any_of_holds in H as [h [_ H]].
+    destruct (unify h (head_args rl) r); [|discriminate].
     apply any_of_holds in H as [e' [_ H]]. destruct (patterned e' (head_args rl)) as [q|] eqn:Eq; [|discriminate].
     destruct (whole q) as [r'|] eqn:W; [|discriminate]. destruct (row_eqb r r') eqn:R; [|discriminate].
     apply row_eqb_true in R. subst r'. eapply head_true; eauto.
@@ -157,7 +158,7 @@ Module Soundness (L : LINE) (V : VALUES).
   Fixpoint proof_induction (P : proof -> Prop)
     (given : forall k f, P (Given k f)) (lemma : forall f, P (Lemma_ f))
     (parts : forall f l, (forall x, In x l -> P x) -> P (Parts f l))
-    (step : forall f n l, (forall x, In x l -> P x) -> P (Step f n l))
+    (step : forall f n hints l, (forall x, In x l -> P x) -> P (Step f n hints l))
     (gone : forall a n, P (Absent a n)) (x : proof) : P x :=
     let all := fix all (l : list proof) : forall x, In x l -> P x :=
       match l with
@@ -170,7 +171,7 @@ Module Soundness (L : LINE) (V : VALUES).
     | Given k f => given k f
     | Lemma_ f => lemma f
     | Parts f l => parts f l (all l)
-    | Step f n l => step f n l (all l)
+    | Step f n hints l => step f n hints l (all l)
     | Absent a n => gone a n
     end.
 
@@ -178,7 +179,7 @@ Module Soundness (L : LINE) (V : VALUES).
   Fixpoint rests_on (x : proof) : list (absence * nat) :=
     match x with
     | Given _ _ | Lemma_ _ => []
-    | Parts _ l | Step _ _ l => flat_map rests_on l
+    | Parts _ l | Step _ _ _ l => flat_map rests_on l
     | Absent a n => [(a, n)]
     end.
 
