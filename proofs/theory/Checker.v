@@ -115,6 +115,9 @@ Module Checker (L : LINE) (V : VALUES).
 
   (** What surely holds: rules are applied round by round, as long as they give more, and as often as there is fuel. *)
   Definition clip (c : cut) (f : fact) : fact := Fact (of f) (args f) (meet (at_times f) (up_to c)).
+  (** The facts as far as they hold up to the cut. *)
+  Definition soon (c : cut) (l : world) : world :=
+    filter (fun f => negb (forallb is_empty (at_times f))) (map (clip c) l).
   Definition round (rules : list rule) (v : world) (there : list predicate) (c : cut) (w : world) : world :=
     fold_left (fun w rl => adds (map (clip c) (all_given (known_in w [] [] v there c) rl)) w) rules w.
 
@@ -154,7 +157,7 @@ Module Checker (L : LINE) (V : VALUES).
   Fixpoint by_turns (turns fuel : nat) (mine : list rule) (given : world) (own done : list predicate) (base : world) (c : cut)
       (w v : world) (there : list predicate) : option (world * world) :=
     let all := own ++ done in
-    let start := adds (given ++ filter (fun f => is_in own (of f)) w) base in
+    let start := adds (soon c given ++ filter (fun f => is_in own (of f)) w) base in
     let u := again fuel (wider mine w all v there c) start in
     if forallb (has_data u c) given && forallb (adds_nothing w u all v there c) mine then
       let w' := again fuel (round mine u all c) w in
@@ -172,7 +175,7 @@ Module Checker (L : LINE) (V : VALUES).
     let given := filter (fun f => is_in own (of f)) data in
     let done := closed_ t in
     let c := until_ t in
-    let w := again fuel (round mine (upper t) done c) (adds given (held t)) in
+    let w := again fuel (round mine (upper t) done c) (adds (soon c given) (held t)) in
     match by_turns fuel fuel mine given own done (upper t) c w (upper t) done with
     | Some (w, u) => Some (Table w u (own ++ done) c)
     | None => None

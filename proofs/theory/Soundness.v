@@ -466,7 +466,8 @@ Module Soundness (L : LINE) (V : VALUES).
       + intros x Hx. eapply (round_true (rules pb) D M); [apply St | | exact Co | exact Hx].
         intros rl I; apply filter_In in I; tauto.
       + apply adds_true; auto. intros f I s Hs. destruct St as [[Mo _] _], Ke as [Ka _]. apply Mo, Ka.
-        apply filter_In in I as [I _]. exists f; auto.
+        apply filter_In in I as [I _]. apply in_map_iff in I as [g [<- I]]. apply filter_In in I as [I _].
+        simpl in *. rewrite meet_holds in Hs. apply andb_true_iff in Hs as [Hs _]. exists g; auto.
   Qed.
 
   Definition right_table (M : interpretation) (t : table) : Prop :=
