@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo help docs docs-version java mosquitto postgresql alertmanager chromium packaging package test-compiled playground \
-    extension pictures film test test-all test-spark coverage format lint bench bench-report clean
+.PHONY: demo help docs docs-version java mosquitto postgresql alertmanager servers chromium packaging package test-compiled playground \
+    proofs test-proofs extension pictures film test test-all test-spark coverage format lint bench bench-report clean
 
 demo: $(VENV)/demo.stamp ## run an example: the spells in a year of temperatures
 	@$(BIN)/tidelog run examples/weather/weather.tide \
@@ -32,7 +32,7 @@ test-all: playground chromium packaging
 test test-all: $(VENV)/test.stamp
 	@mkdir -p build
 	@$(if $(NO_SPARK),true,$(BIN)/python -m pytest $(chosen) tests/spark > build/spark-tests.txt 2>&1) & spark=$$!; \
-	$(BIN)/python -m pytest $(chosen) -n $(workers) --dist worksteal --ignore=tests/spark; code=$$?; \
+	$(BIN)/python -m pytest $(chosen) -n $(workers) --dist worksteal --ignore=tests/spark --ignore=tests/proofs; code=$$?; \
 	wait $$spark || code=1; $(if $(NO_SPARK),,cat build/spark-tests.txt;) exit $$code
 
 test-spark: $(VENV)/test.stamp
@@ -42,7 +42,7 @@ test-spark: $(VENV)/test.stamp
 coverage: export HYPOTHESIS_PROFILE ?= quick
 coverage: $(VENV)/coverage.stamp ## print how much of the code `test` reaches; pages in build/coverage
 	@mkdir -p build
-	@$(BIN)/python -m pytest -q -m 'not long' -n 2 --dist worksteal --ignore=tests/spark --cov --cov-report=html > build/coverage.txt 2>&1 \
+	@$(BIN)/python -m pytest -q -m 'not long' -n 2 --dist worksteal --ignore=tests/spark --ignore=tests/proofs --cov --cov-report=html > build/coverage.txt 2>&1 \
 	    || { tail -n 40 build/coverage.txt; exit 1; }
 	@echo "`$(BIN)/python -m coverage report --format=total` % of the lines; each of them in build/coverage/index.html"
 
@@ -104,6 +104,15 @@ package: $(VENV)/test.stamp $(VENV)/package.stamp ## build wheel and source dist
 test-compiled: $(VENV)/test.stamp $(VENV)/package.stamp ## build the compiled wheel, and test it
 	@$(if $(ALL),ALL=1) .ci/compiled $(if $(WHEEL),,tests)
 
+# The theorems, the check that they rest on no axiom, and `tidelog-verify`, in build/proofs: proofs/README.md. Coq and OCaml are
+# those that are there, or Debian's; .venv is not needed.
+proofs: ## prove the checker of certificates, and build it
+	@.ci/coq
+	@$(MAKE) --no-print-directory -C proofs
+
+test-proofs: proofs $(VENV)/test.stamp ## compare the proved checker with `tidelog verify`
+	@$(BIN)/python -m pytest -q tests/proofs
+
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
 extension: ## pack the extension for Visual Studio Code
 	@mkdir -p build/vscode && cp -r editors/vscode/. build/vscode
@@ -115,7 +124,7 @@ clean: ## remove .venv and all that was built
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql alertmanager chromium
+$(VENV)/test.stamp $(VENV)/coverage.stamp: | java mosquitto postgresql alertmanager servers chromium
 java:
 	@.ci/java
 
@@ -127,6 +136,10 @@ postgresql:
 
 alertmanager:
 	@.ci/alertmanager
+
+servers:
+	@.ci/server influxd influxdb
+	@.ci/server nats-server nats-server
 
 chromium:
 	@.ci/chromium

@@ -24,12 +24,12 @@ from typing import Any
 import anyio
 
 import tidelog
+from tidelog.connectors.field.modbus.device import ModbusDevices
+from tidelog.connectors.field.modbus.settings import ModbusSettings, RegisterSettings
+from tidelog.connectors.field.opcua.settings import NodeSettings, OpcUaSettings
+from tidelog.connectors.field.opcua.source import OpcUaSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
-from tidelog.connectors.modbus.device import ModbusDevices
-from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings
-from tidelog.connectors.opcua.settings import NodeSettings, OpcUaSettings
-from tidelog.connectors.opcua.source import OpcUaSource
 from tidelog.connectors.sources.polled import PolledSource
 
 PLAN = tidelog.compile(

@@ -26,9 +26,9 @@ import psycopg
 
 import tidelog
 from tidelog.connectors import JsonEncoder
-from tidelog.connectors.sql.database import database
-from tidelog.connectors.sql.sink import TOGETHER, SqlSink
-from tidelog.connectors.sql.tables import tables_of
+from tidelog.connectors.databases.sql.database import database
+from tidelog.connectors.databases.sql.sink import TOGETHER, SqlSink
+from tidelog.connectors.databases.sql.tables import tables_of
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.timeline import POS
 from tidelog.runtime.actors.supervision import Group, RestartPolicy, SinkActor
@@ -46,7 +46,8 @@ ROUNDS = 5
 GROUP = TOGETHER
 """How many answers are at hand at once: a backlog has as many as a transaction takes."""
 _NAMES = "machine, celsius, begins, ends"
-_PUT = f"INSERT INTO hot ({_NAMES}) VALUES ({{}}) ON CONFLICT (machine, celsius, begins) DO UPDATE SET ends = excluded.ends"  # noqa: S608
+_KEY = "machine, celsius, begins"
+_PUT = f"INSERT INTO hot ({_NAMES}) VALUES ({{}}) ON CONFLICT ({_KEY}) DO UPDATE SET ends = excluded.ends"  # noqa: S608 - own names
 
 
 def answers(count: int) -> Iterator[ChangeRecord]:

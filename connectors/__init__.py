@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
+    from tidelog.connectors.field.modbus.device import ModbusDevices
+    from tidelog.connectors.field.opcua.alarm_sink import AlarmSink
+    from tidelog.connectors.field.opcua.source import OpcUaSource
+    from tidelog.connectors.field.sparkplug.source import SparkplugSource
     from tidelog.connectors.files.background import load_facts
     from tidelog.connectors.files.batch_files import BatchLoader
     from tidelog.connectors.files.calendar_file import load_events
@@ -19,9 +23,6 @@ if TYPE_CHECKING:
     from tidelog.connectors.formats.text.decoder import TextDecoder
     from tidelog.connectors.formats.text.encoder import TextEncoder
     from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
-    from tidelog.connectors.modbus.device import ModbusDevices
-    from tidelog.connectors.opcua.alarm_sink import AlarmSink
-    from tidelog.connectors.opcua.source import OpcUaSource
     from tidelog.connectors.opening import open_sink, open_source
     from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
     from tidelog.connectors.sinks.file_sink import FileSink
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tidelog.connectors.sources.listener_source import ListenerSource
     from tidelog.connectors.sources.socket_source import SocketSource
     from tidelog.connectors.sources.stdin_source import StdinSource
-    from tidelog.connectors.sparkplug.source import SparkplugSource
     from tidelog.connectors.spec import parse_spec
     from tidelog.connectors.transport.acceptor import ClientLimits
     from tidelog.connectors.transport.addresses import TcpAddress, UnixAddress
@@ -89,13 +89,13 @@ _HOMES = {
     "sinks.listener_sink": ("ListenerSink",),
     "sources.listener_source": ("ListenerSource",),
     "memory": ("MemorySink", "MemorySource", "PushSource"),
-    "modbus.device": ("ModbusDevices",),
-    "opcua.alarm_sink": ("AlarmSink",),
-    "opcua.source": ("OpcUaSource",),
+    "field.modbus.device": ("ModbusDevices",),
+    "field.opcua.alarm_sink": ("AlarmSink",),
+    "field.opcua.source": ("OpcUaSource",),
     "sinks.socket_sink": ("SocketSink",),
     "sources.socket_source": ("SocketSource",),
     "opening": ("open_sink", "open_source"),
-    "sparkplug.source": ("SparkplugSource",),
+    "field.sparkplug.source": ("SparkplugSource",),
     "spec": ("parse_spec",),
     "sources.stdin_source": ("StdinSource",),
     "sinks.stdout_sink": ("StdoutSink",),

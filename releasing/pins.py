@@ -16,7 +16,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("gateway", "calendar", "modbus", "opcua", "sparkplug", "sql", "frames", "s3", "lsp", "completion", "pygments")
+EXTRAS = (
+    "gateway",
+    "calendar",
+    "kafka",
+    "modbus",
+    "nats",
+    "opcua",
+    "otel",
+    "sparkplug",
+    "sql",
+    "frames",
+    "delta",
+    "lsp",
+    "completion",
+    "pygments",
+)
 """All but those that develop or measure tidelog, and Spark, whose clusters bring their own."""
 TOOLS = ("build", "cibuildwheel", "cyclonedx-bom", "pip", "twine")
 """What the workflow of a release installs. Older versions of pip take no hashes from constraints."""

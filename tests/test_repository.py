@@ -60,6 +60,7 @@ def test_help_lists_every_target() -> None:
         "mosquitto",
         "postgresql",
         "alertmanager",
+        "servers",
         "chromium",
         "packaging",
     }

@@ -54,12 +54,15 @@ COMMANDS = {
     "gateway": "listen to devices, know the rules, tell alarms: what one file says",
     "lsp": "serve editors: diagnostics, definitions, completion, formatting",
     "completion": "print the script with which a shell completes commands",
-    "spark": "with Spark: run a program, write derived facts to tables",
+    "ingest": "write the facts of outboxes to tables of Delta Lake, each exactly once",
+    "tables": "keep tables of Delta Lake up, take over those of an older version",
+    "spark": "run a program on Spark",
 }
 """Each command, and what it does."""
 _ROOMS = {
     "batch": ("backtest", "consistent", "entails", "materialise"),
     "gateways": ("gateway", "init"),
+    "lake": ("ingest", "tables"),
     "reasons": ("verify", "why"),
     "rules": ("check", "completion", "explain", "fmt", "lsp", "plot", "test", "types"),
     "spark": ("spark",),

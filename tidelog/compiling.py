@@ -22,10 +22,10 @@ from tidelog.plans.diagnostics.errors import DataError, Diagnostic, ProgramError
 from tidelog.plans.language.parser import MAX_PROGRAM, NONE, parse, parse_what_reads
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.preconditions import Unfolding
-from tidelog.plans.tree.alarms import with_states
-from tidelog.plans.tree.causes import with_desk
+from tidelog.plans.tree.declared.alarms import with_states
+from tidelog.plans.tree.declared.causes import with_desk
+from tidelog.plans.tree.declared.storms import Storm, with_storms
 from tidelog.plans.tree.gates import Gate, with_gates
-from tidelog.plans.tree.storms import Storm, with_storms
 from tidelog.plans.tree.syntax import Ask, CalendarDeclaration, Output, Program, Statement, Value
 from tidelog.plans.tree.walk import statements_of
 

@@ -25,15 +25,15 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 import tidelog
 from benchmarks.gateway import BROKER, free_port
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.field.sparkplug.payload import Payload, decode
+from tidelog.connectors.field.sparkplug.source import SparkplugSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings, TimeSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.retained.board import TopicPresenter
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.sparkplug.payload import Payload, decode
-from tidelog.connectors.sparkplug.source import SparkplugSource
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.timeline import POS
 from tidelog.runtime.ports.durability import Heading

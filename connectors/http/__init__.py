@@ -41,21 +41,38 @@ from typing import TYPE_CHECKING
 from tidelog.plans.lazy import exports
 
 if TYPE_CHECKING:
+    from tidelog.connectors.http.points import PointsSink, write_url
     from tidelog.connectors.http.posting import Endpoint, Retries
     from tidelog.connectors.http.server import HttpServer
     from tidelog.connectors.http.settings import HttpSettings
     from tidelog.connectors.http.watching.devices import Devices
     from tidelog.connectors.http.watching.watch import HISTORY, KEPT_FACTS, Watch
+    from tidelog.connectors.http.watching.writes import Writes
     from tidelog.connectors.http.webhook import WebhookSink
 
-__all__ = ["HISTORY", "KEPT_FACTS", "Devices", "Endpoint", "HttpServer", "HttpSettings", "Retries", "Watch", "WebhookSink"]
+__all__ = [
+    "HISTORY",
+    "KEPT_FACTS",
+    "Devices",
+    "Endpoint",
+    "HttpServer",
+    "HttpSettings",
+    "PointsSink",
+    "Retries",
+    "Watch",
+    "WebhookSink",
+    "Writes",
+    "write_url",
+]
 
 _HOMES = {
+    "points": ("PointsSink", "write_url"),
     "posting": ("Endpoint", "Retries"),
     "server": ("HttpServer",),
     "settings": ("HttpSettings",),
     "watching.devices": ("Devices",),
     "watching.watch": ("HISTORY", "KEPT_FACTS", "Watch"),
+    "watching.writes": ("Writes",),
     "webhook": ("WebhookSink",),
 }
 

@@ -8,9 +8,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from tidelog.connectors.http.watching.state import View
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.runtime.ports.actors import ActorStatistics
+from tidelog.runtime.ports.actors import SILENT, ActorStatistics
 
-_WAITS = ("facts", "islands", "nothing")
+_WAITS = ("facts", "islands", "process", "nothing")
 
 
 class ActorFamilies:
@@ -51,6 +51,13 @@ class ActorFamilies:
             self.aside.add_metric(own, float(bool(actor.aside)))
             if view.has_unit and NEG < actor.frontier < POS:
                 self.lag.add_metric(own, view.lag(actor.frontier))
-            waits = actor.waits_for if actor.waits_for in ("", "facts") else "islands"
+            waits = _waits_for(actor.waits_for)
             for each in _WAITS:
-                self.waits.add_metric([*own, each], float(each == (waits or "nothing")))
+                self.waits.add_metric([*own, each], float(each == waits))
+
+
+def _waits_for(told: str) -> str:
+    """One of `_WAITS`: islands are told by their names, and a process with how long it has not answered."""
+    if told.startswith(SILENT):
+        return "process"
+    return "islands" if told not in ("", "facts") else told or "nothing"

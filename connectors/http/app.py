@@ -26,12 +26,14 @@ from tidelog.connectors.http.requests.access import COOKIE, Access, User
 from tidelog.connectors.http.requests.guard import Guard
 from tidelog.connectors.http.requests.posting import Posting
 from tidelog.connectors.http.requests.reading import read_body
+from tidelog.connectors.http.requests.writing import Writing
 from tidelog.connectors.http.settings import HttpSettings
 from tidelog.connectors.http.streams import Streams
-from tidelog.connectors.http.watching.devices import Devices
+from tidelog.connectors.http.watching.devices import Devices, PostedTo
 from tidelog.connectors.http.watching.reasons import reason
 from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
+from tidelog.connectors.http.watching.writes import Writes
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import TidelogError
@@ -66,6 +68,7 @@ class App:
         self._access = Access(settings)
         self._desk = DeskRequests(settings, self._access)
         self._posting, self._outboxes, self._copying = Posting(settings), outboxes, copying
+        self._writing = Writing(settings, self._posting)
         self._streams = Streams(settings.max_listeners, settings.keep_alive_seconds)
         self._threads: anyio.CapacityLimiter | None = None
         self.metrics = Metrics(watches, lambda: self._streams.count, lambda: self._posting.count)
@@ -229,8 +232,12 @@ class App:
 
         return answer
 
-    async def _device(self, request: Request, watch: Watch, devices: Devices, topic: str) -> Response:
+    async def _device(self, request: Request, watch: Watch, devices: PostedTo, topic: str) -> Response:
         """What a device posts, to the source below whose path it is."""
+        if isinstance(devices, Writes):
+            return await self._writing.answer(request, watch, devices, topic)
+        if not isinstance(devices, Devices):
+            raise TypeError(f"nobody answers what is posted to `{devices.name}`")
         scheme, _, told = request.headers.get("authorization", "").partition(" ")
         if devices.has_token and not (scheme.lower() == "bearer" and devices.is_token(told.strip())):
             await anyio.sleep(_PAUSE)
@@ -238,7 +245,7 @@ class App:
             return JSONResponse(told_back, 401, {"www-authenticate": "Bearer"})
         return await self._posting.answer_device(request, watch, devices, topic)
 
-    def _source_at(self, path: str) -> tuple[Watch, Devices, str] | None:
+    def _source_at(self, path: str) -> tuple[Watch, PostedTo, str] | None:
         """The source that takes what is posted to an address, of several the one with the longest path, and the topic."""
         found = [
             (watch, devices, topic)

@@ -25,7 +25,7 @@ from tidelog.connectors.http.watching.state import View, moment_of
 from tidelog.connectors.http.watching.watch import Watch
 from tidelog.connectors.http.watching.watched import RunCounts, Watched
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.tree.alarms import ACTIONS, STATES
+from tidelog.plans.tree.declared.alarms import ACTIONS, STATES
 from tidelog.version import VERSION
 
 MAX_PATHS = 1000

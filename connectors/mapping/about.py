@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from tidelog.plans.alarms.desk import alarm_id, alarm_text
 from tidelog.plans.data.facts import Row, format_constant
-from tidelog.plans.tree.alarms import Alarm
-from tidelog.plans.tree.storms import COUNT, STORM
+from tidelog.plans.tree.declared.alarms import Alarm
+from tidelog.plans.tree.declared.storms import COUNT, STORM
 
 REASON: Final = "reason"
 """The name of why an answer holds, which is found out for those alone that ask for it."""

@@ -17,7 +17,7 @@ from tidelog.plans.data.timeline import NEG
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.plans.tree.alarms import ACTIONS, ActionName
+from tidelog.plans.tree.declared.alarms import ACTIONS, ActionName
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 

@@ -15,9 +15,9 @@ from tidelog.plans.data.times import TimeReader, read_iso
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.tree.numerals import read_fraction, shorten
 
-TimeFormat = Literal["iso", "s", "ms", "us"]
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-_MOST = 10**18
+TimeFormat = Literal["iso", "s", "ms", "us", "ns"]
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_MOST = 2**63
 """Below this are the counts that are times."""
 NEEDS_UNIT = (
     "a time of day needs to know what a unit of time is: declare one, such as `timeline integer, unit 1 s, round down`"
@@ -69,7 +69,7 @@ def written(timeline: Timeline, format: TimeFormat) -> Callable[[object], int]:
 
 
 def _count(value: object, format: str) -> Fraction:
-    """A number of seconds, milliseconds or microseconds, exactly as it is written."""
+    """A number of seconds, or of parts of one, exactly as it is written."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST:
         return Fraction(value)
     if isinstance(value, float) and math.isfinite(value) and abs(value) < _MOST:

@@ -36,7 +36,7 @@ class TimeSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     path: str | None = None
     property: str | None = None
-    format: Literal["iso", "s", "ms", "us"] = "iso"
+    format: Literal["iso", "s", "ms", "us", "ns"] = "iso"
 
 
 class MapSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

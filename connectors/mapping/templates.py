@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -86,13 +86,18 @@ class Template:
 class TopicTemplate:
     """Topics of answers: what would be a level or a wildcard of its own within a value, or cannot be seen, becomes `_`."""
 
-    def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str]) -> None:
-        if not text or _NO_TOPIC.search(text.replace("/", "")):
-            raise SpecError(f"`{text}` is no topic to publish to: it has no `+` and no `#`, and nothing that cannot be seen")
+    separator: ClassVar[str] = "/"
+    barred: ClassVar[re.Pattern[str]] = _NO_TOPIC
+    """What stands in no level."""
+    what: ClassVar[str] = "topic to publish to: it has no `+` and no `#`, and nothing that cannot be seen"
+
+    def __init__(self, text: str, schema: Schema, *, iso: bool, outputs: Iterable[str], about: About = NOBODY) -> None:
+        if not text or self.barred.search(text.replace(self.separator, "")):
+            raise SpecError(f"`{text}` is no {self.what}")
         names = _names(text)
-        self._text, self._values = text, AnswerValues(schema, names, iso=iso)
+        self._text, self._values = text, AnswerValues(schema, names, iso=iso, about=about)
         for name in names:
-            check_name(name, schema, outputs)
+            check_name(name, schema, outputs, about)
 
     def topic(self, answer: AnyAnswer) -> str:
         """Where an answer goes."""
@@ -101,7 +106,7 @@ class TopicTemplate:
             if isinstance(answer, HypotheticalAnswer)
             else self._values.of(answer)
         )
-        return _PLACE.sub(lambda found: _NO_TOPIC.sub("_", shown(values.get(found[1]))), self._text)
+        return _PLACE.sub(lambda found: self.barred.sub("_", shown(values.get(found[1]))), self._text)
 
 
 class AnswerValues:

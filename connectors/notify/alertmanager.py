@@ -27,7 +27,7 @@ from tidelog.connectors.transport.links import LinkStatistics
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.plan.questions import HypotheticalAnswer
-from tidelog.plans.tree.storms import COUNT
+from tidelog.plans.tree.declared.storms import COUNT
 from tidelog.runtime.ports.durability import Promise
 from tidelog.runtime.ports.interfaces import AnyAnswer
 

@@ -1,4 +1,4 @@
-"""Spark reads what a stream derives: the data source `tidelog`, and the pipeline that makes Parquet tables of it.
+"""Spark reads what a stream derives, and runs programs: the data source `tidelog`, and all behind `spark run`.
 
 Everything is loaded when it is first used, after a check of what Spark needs, since nothing else of tidelog needs Spark.
 """
@@ -11,34 +11,23 @@ from typing import TYPE_CHECKING
 from tidelog.connectors.spark.cluster.requirements import check_requirements
 
 if TYPE_CHECKING:
-    from tidelog.connectors.spark.arguments import parse_declaration, parse_fields
     from tidelog.connectors.spark.cluster.session import spark_session
-    from tidelog.connectors.spark.ingest import Ingestion
-    from tidelog.connectors.spark.origins import Access
+    from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
     from tidelog.connectors.spark.source import TidelogDataSource, register
-    from tidelog.connectors.spark.tables.tables import table_files
 
 __all__ = [
-    "Access",
-    "Ingestion",
     "TidelogDataSource",
     "check_requirements",
-    "parse_declaration",
-    "parse_fields",
+    "read_delta",
     "register",
     "spark_session",
-    "table_files",
 ]
 
 _HOMES = {
-    "Access": "origins",
-    "Ingestion": "ingest",
     "TidelogDataSource": "source",
-    "parse_declaration": "arguments",
-    "parse_fields": "arguments",
+    "read_delta": "running.inputs.delta_tables",
     "register": "source",
     "spark_session": "cluster.session",
-    "table_files": "tables.tables",
 }
 
 

@@ -16,12 +16,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from tidelog.connectors.lake.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
+from tidelog.connectors.lake.origins import Origin, read_origins, read_schemas
+from tidelog.connectors.lake.sites import share
+from tidelog.connectors.lake.times import has_dates
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
-from tidelog.connectors.spark.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
-from tidelog.connectors.spark.origins import Origin, read_origins, read_schemas
-from tidelog.connectors.spark.tables.columns import FactBatches, fact_type, has_dates
-from tidelog.connectors.spark.tables.table_source import Table, TableReader
+from tidelog.connectors.spark.columns import FactBatches, fact_type
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ def register(spark: SparkSession) -> None:
 
 
 class TidelogDataSource(DataSource):
-    """Facts of outboxes, or, with `tables`, the rows of a table that `ingest` has made. Its options:
+    """Facts of outboxes. Its options:
 
-    * `tables` and `predicate`: where the tables are, and of which predicate; a batch alone, without the options below;
     * `path`: directories of outboxes, separated by commas;
     * `address`: gateways, `http://HOST:PORT/outbox/NAME`, likewise; with `token` or `tokenFile`, and `trusted`, a file of
       certificates to trust in place of the system's;
@@ -60,29 +60,16 @@ class TidelogDataSource(DataSource):
         return "tidelog"
 
     def schema(self) -> StructType:
-        table = self._table()
-        return self._reading().type if table is None else table.type
+        return self._reading().type
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        table = self._table()
-        return OutboxBatchReader(self._reading()) if table is None else TableReader(table)
+        return OutboxBatchReader(self._reading())
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        if self._table() is not None:
-            raise SpecError("tables are read as a batch; a stream reads outboxes")
         predicate = self.options.get("predicate")
         limit = _positive(self.options, "maxRowsPerBatch")
         acknowledge = _boolean(self.options, "acknowledge", default=predicate is None)
         return OutboxStreamReader(self._reading(), limit, acknowledge)
-
-    def _table(self) -> Table | None:
-        """The table that is asked for; None where it is outboxes."""
-        place, predicate = self.options.get("tables"), self.options.get("predicate")
-        if place is None:
-            return None
-        if not predicate:
-            raise SpecError("say which table is meant: `.option('predicate', NAME)`")
-        return Table(place, predicate)
 
     def _reading(self) -> Reading:
         return Reading(read_origins(self.options), self.options.get("predicate"), self.options.get("fields"))
@@ -270,21 +257,6 @@ class OutboxStreamReader(DataSourceStreamReader):
             if not origin.is_remote:
                 raise
             logger.warning("%s", error)  # the next acknowledgement covers this one
-
-
-def share(waiting: Mapping[str, int], limit: int) -> dict[str, int]:
-    """How many facts each outbox may give to a batch of `limit`: equal shares, and what one leaves goes to the others.
-
-    >>> share({"a": 2, "b": 90, "c": 90}, 10)
-    {'a': 2, 'b': 4, 'c': 4}
-    """
-    taken: dict[str, int] = {}
-    left = limit
-    by_need = sorted(waiting, key=lambda identity: (waiting[identity], identity))
-    for number, identity in enumerate(by_need):
-        taken[identity] = min(waiting[identity], -(-left // (len(by_need) - number)))
-        left -= taken[identity]
-    return taken
 
 
 def _ordered(offset: Offset) -> Offset:

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1)]
 NotNegativeCount = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=1, le=65_535)]

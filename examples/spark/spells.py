@@ -1,10 +1,10 @@
-"""Two gateways derive spells of weather, Spark gathers them in tables, and SQL asks them. From the repository's root:
+"""Two gateways derive spells of weather, tables gather them, and Spark's SQL asks them. From the repository's root:
 
     pip install 'tidelog[spark]'
     python examples/spark/spells.py /tmp/spells
 
 Each gateway reads its own city and fills its own outbox; here they have nothing more to read after a year, so the pipeline
-ends, too. What `ingestion.run` does is what `tidelog spark ingest` does.
+ends, too. What `ingestion.run` does is what `tidelog ingest` does, and needs no Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidelog.connectors.spark import Ingestion, parse_fields, spark_session
+from tidelog.connectors.lake import Ingestion, parse_fields
+from tidelog.connectors.spark import read_delta, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,9 +52,9 @@ def main(spark: SparkSession, folder: Path) -> None:
         derive(city, outbox)
     tables = str(folder / "tables")
     fields = {"cold_spell": parse_fields("city: text")}
-    with Ingestion(list(map(str, outboxes)), tables, str(folder / "checkpoint"), fields=fields) as ingestion:
-        ingestion.run(spark, once=True)
-    spark.read.format("tidelog").options(tables=tables, predicate="cold_spell").load().createOrReplaceTempView("cold_spell")
+    with Ingestion(list(map(str, outboxes)), tables, fields=fields) as ingestion:
+        ingestion.run(once=True)
+    read_delta(spark, f"{tables}/cold_spell").createOrReplaceTempView("cold_spell")
     for row in spark.sql(LONGEST).collect():
         print(f"{row.city}: {row.spells} cold spells, the longest of {row.longest} hours")
 

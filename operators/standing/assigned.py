@@ -6,7 +6,7 @@ from typing import Any
 
 from tidelog.operators.standing.sweeping import Place, Sweeping
 from tidelog.plans.data.facts import Fact, Row
-from tidelog.plans.tree.machines import NOTHING
+from tidelog.plans.tree.declared.machines import NOTHING
 
 _Rows = dict[Row, None]
 

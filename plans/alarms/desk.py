@@ -1,4 +1,4 @@
-"""An open alarm: one that is not normal, from what holds of its parts (`plans/tree/alarms.py` has their rules)."""
+"""An open alarm: one that is not normal, from what holds of its parts (`plans/tree/declared/alarms.py` has their rules)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import msgspec
 
 from tidelog.plans.data.facts import Row, format_atom, format_constant, moment_of
 from tidelog.plans.data.timeline import NEG, POS, Timeline
-from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief
+from tidelog.plans.tree.declared.alarms import Alarm
 from tidelog.plans.tree.syntax import PriorityName
 
 StateName = Literal["out_of_service", "shelved", "suppressed", "unacknowledged", "acknowledged", "returned_unacknowledged"]

@@ -11,7 +11,7 @@ import msgspec
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import Timeline
-from tidelog.plans.tree.alarms import ACTIONS, BY, ActionName, Alarm
+from tidelog.plans.tree.declared.alarms import ACTIONS, BY, ActionName, Alarm
 from tidelog.plans.tree.syntax import Value
 
 EntryKind = Literal["began", "ended", "corrected"] | ActionName

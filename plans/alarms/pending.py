@@ -88,8 +88,8 @@ class Pending:
 def after(item: OpenAlarm, entries: Iterable[Entry]) -> OpenAlarm | None:
     """An open alarm behind some actions; None where it is normal then.
 
-    The rules (`plans/tree/alarms.py`) say the same once the stream is complete up to them. That may take as long as facts
-    may be late, and people see at once what they did.
+    The rules (`plans/tree/declared/alarms.py`) say the same once the stream is complete up to them. That may take as
+    long as facts may be late, and people see at once what they did.
     """
     for entry in sorted(entries, key=lambda each: each.at):
         found = _after(item, entry)

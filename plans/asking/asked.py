@@ -15,7 +15,7 @@ from tidelog.plans.language.printing import format_formula
 from tidelog.plans.normal.program import NormalProgram, begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.plan.questions import Question
-from tidelog.plans.tree.machines import written_head
+from tidelog.plans.tree.declared.machines import written_head
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Aggregate, Ask, Atom, Latest, Program, Rule

@@ -9,7 +9,7 @@ from itertools import combinations
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_term
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.machines import takes_away, written_head
+from tidelog.plans.tree.declared.machines import takes_away, written_head
 from tidelog.plans.tree.traverse import substitute, with_terms
 from tidelog.plans.tree.walk import statements_of
 

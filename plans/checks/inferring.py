@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Note, Span
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.machines import takes_away
+from tidelog.plans.tree.declared.machines import takes_away
 from tidelog.plans.tree.traverse import children
 from tidelog.plans.tree.walk import atoms, head_atom, named_outputs, statements_of
 

@@ -26,8 +26,8 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.normal.times.sustain import sustain
 from tidelog.plans.plan.plan import BindShape, CalendarShape, Feed, MoveShape, Step, TupleShape, UnionShape
 from tidelog.plans.tree.brief import brief, named, number
+from tidelog.plans.tree.declared.machines import is_of_machine, machine_of
 from tidelog.plans.tree.dependencies import circles, dependencies
-from tidelog.plans.tree.machines import is_of_machine, machine_of
 from tidelog.plans.tree.names import head_predicate
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import Ask, Background, Field, Program, Rule

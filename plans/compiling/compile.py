@@ -40,8 +40,8 @@ from tidelog.plans.plan.plan import (
     UnionShape,
 )
 from tidelog.plans.plan.shapes import TOP, names_read, shape_of
-from tidelog.plans.tree.alarms import alarms_of, silent_outputs
-from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.declared.alarms import alarms_of, silent_outputs
+from tidelog.plans.tree.declared.machines import is_of_machine
 from tidelog.plans.tree.syntax import (
     Atom,
     Binary,

@@ -14,7 +14,7 @@ from tidelog.plans.data.facts import AlarmSchema, Record, Schema, ValueLike
 from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.plans.tree.alarms import ActionName
+from tidelog.plans.tree.declared.alarms import ActionName
 from tidelog.plans.tree.literals import UNIT_SECONDS
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.syntax import AlarmDeclaration, Interval

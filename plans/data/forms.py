@@ -55,8 +55,6 @@ STATE_FILE = Form(3, "let the version that wrote it come to its end, then choose
 """The tables of a state: `connectors/store/state_store.py`."""
 OUTBOX_FILE = Form(3, "let what it holds be taken with the version that wrote it, then choose another directory", oldest=3)
 """The tables of an outbox: `connectors/outbox/file.py`."""
-TABLES = Form(2, "choose another place", oldest=2)
-"""The manifest of the tables of `ingest` and `spark run`: `connectors/spark/tables/tables.py`."""
 
 HISTORY = Form(1, "move the file away, and begin with a new history")
 """An entry of the history of alarms beside a state: `connectors/http/desk/history.py`."""
@@ -100,7 +98,7 @@ def written_by() -> str:
 
 
 RETAINED_FILE = Form(1, "remove its folder, and clear the topics at the broker")
-"""The tables of what a broker retains for a sink: `connectors/mqtt/retained/store.py`."""
+"""The tables of what a broker retains for a sink: `connectors/brokers/mqtt/retained/store.py`."""
 
 HOLDING_FILE = Form(1, "remove its folder: what holds is told anew when it begins again")
 """The tables of what a sink has told to hold: `connectors/notify/holding.py`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidelog.plans.language.printing import format_statement
-from tidelog.plans.tree.alarms import Alarm, is_of_alarm
+from tidelog.plans.tree.declared.alarms import Alarm, is_of_alarm
 from tidelog.plans.tree.syntax import Rule
 
 

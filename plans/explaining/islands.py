@@ -17,7 +17,7 @@ from tidelog.plans.pictures.paint import cool, warm
 from tidelog.plans.plan.feeds import widths_of
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree import brief
-from tidelog.plans.tree.alarms import Alarm
+from tidelog.plans.tree.declared.alarms import Alarm
 
 _MOST = 3
 """So many steps are named on an arrow; of more it tells how many there are."""

@@ -22,9 +22,9 @@ from tidelog.plans.language.syntax_errors import explain
 from tidelog.plans.language.templates import Templates
 from tidelog.plans.language.tree_builder import TreeBuilder
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.alarms import with_alarms
+from tidelog.plans.tree.declared.alarms import with_alarms
+from tidelog.plans.tree.declared.machines import with_machines
 from tidelog.plans.tree.literals import Refusal
-from tidelog.plans.tree.machines import with_machines
 from tidelog.plans.tree.parameters import with_parameters
 
 NONE: Mapping[str, syntax.Value] = MappingProxyType({})

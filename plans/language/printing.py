@@ -11,8 +11,8 @@ from typing import Any, cast
 from tidelog.plans.data.facts import RESERVED, format_predicate, quote
 from tidelog.plans.data.timeline import format_time
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.declared.machines import written_head
 from tidelog.plans.tree.literals import DAYS, MONTHS, UNIT_SECONDS
-from tidelog.plans.tree.machines import written_head
 from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.walk import written
 

@@ -46,8 +46,8 @@ from tidelog.plans.language.measures import Chain, Measure, split_chain
 from tidelog.plans.language.printing import format_term
 from tidelog.plans.language.statements import MAX_DEPTH
 from tidelog.plans.tree import syntax
+from tidelog.plans.tree.declared.machines import assigning
 from tidelog.plans.tree.literals import UNIT_SECONDS, Refusal, read_interval, read_text, read_time, refuse, token_span
-from tidelog.plans.tree.machines import assigning
 from tidelog.plans.tree.numerals import read_number
 
 MAX_ARGUMENTS = 64

@@ -12,6 +12,7 @@ from tidelog.plans.normal.naming.name_constraints import name_constraints
 from tidelog.plans.normal.naming.name_wildcards import name_wildcards
 from tidelog.plans.normal.program import NormalProgram, as_program, begin
 from tidelog.plans.normal.sharing.leave_to_ask import leave_to_ask
+from tidelog.plans.normal.sharing.part_products import part_products
 from tidelog.plans.normal.sharing.prune import prune
 from tidelog.plans.normal.sharing.share import share
 from tidelog.plans.normal.sharing.share_joins import share_joins
@@ -52,6 +53,7 @@ STAGES: tuple[Stage, ...] = (
     separate_negation,
     split_constants,
     step_back,
+    part_products,
     share,
     prune,
     share_joins,

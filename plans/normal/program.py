@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
-from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.declared.machines import is_of_machine
 from tidelog.plans.tree.names import head_predicate, predicates
 from tidelog.plans.tree.syntax import (
     Ask,

@@ -23,10 +23,10 @@ from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.plan.preconditions import Unfolding
 from tidelog.plans.plan.questions import Question
-from tidelog.plans.tree.alarms import Alarm
 from tidelog.plans.tree.brief import brief, named, number
+from tidelog.plans.tree.declared.alarms import Alarm
+from tidelog.plans.tree.declared.storms import Storm
 from tidelog.plans.tree.gates import Gate
-from tidelog.plans.tree.storms import Storm
 from tidelog.plans.tree.syntax import AggregateFunction, Background, Comparison, Program, Rule, Term
 
 

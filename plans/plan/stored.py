@@ -35,7 +35,8 @@ from tidelog.plans.language.printing import format_program
 from tidelog.plans.normal import program
 from tidelog.plans.plan import guards, plan, preconditions, questions
 from tidelog.plans.plan.plan import CalendarShape, Plan
-from tidelog.plans.tree import alarms, gates, storms, syntax
+from tidelog.plans.tree import gates, syntax
+from tidelog.plans.tree.declared import alarms, storms
 
 _MODULES = (
     errors,

@@ -25,7 +25,7 @@ from tidelog.plans.proving.case import Bound, Case, Range, at
 from tidelog.plans.proving.emptiness import empty_predicates
 from tidelog.plans.proving.entailing import Prover
 from tidelog.plans.proving.rulebook import Clause, Rulebook
-from tidelog.plans.tree.alarms import Alarm, alarms_of, is_of_alarm
+from tidelog.plans.tree.declared.alarms import Alarm, alarms_of, is_of_alarm
 from tidelog.plans.tree.names import predicates, variables
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.syntax import Atom, Formula, Variable

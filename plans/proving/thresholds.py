@@ -22,7 +22,7 @@ from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_formula, format_term
 from tidelog.plans.proving.rulebook import Clause, Rulebook, with_names
 from tidelog.plans.tree.arithmetic import MIRRORED
-from tidelog.plans.tree.machines import is_of_machine, machine_of
+from tidelog.plans.tree.declared.machines import is_of_machine, machine_of
 from tidelog.plans.tree.syntax import (
     Atom,
     Comparison,

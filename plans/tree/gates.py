@@ -17,8 +17,8 @@ from typing import Literal
 
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.plans.tree.alarms import Alarm, alarms_of
-from tidelog.plans.tree.storms import COUNT, STORM, Storm
+from tidelog.plans.tree.declared.alarms import Alarm, alarms_of
+from tidelog.plans.tree.declared.storms import COUNT, STORM, Storm
 from tidelog.plans.tree.syntax import Atom, FactStatement, Formula, Input, Negation, Output, Program, Rule, Unary, Variable
 
 _NOT = "not "

@@ -295,9 +295,9 @@ Formula = Atom | Truth | Unary | Binary | Window | Visits | Latest | Aggregate |
 class Rule:
     """`head :- body`. A head is an atom, boxes over an atom, or `bottom`; the body is never empty.
 
-    `assigns` marks the rules of `mode(M) := running :- start(M)` (`plans/tree/machines.py`): one that assigns a `value`,
-    and those that the text has not, which tell what `holds`. The passes alone make one that has what is `kept`: the head
-    holds from behind its literal until another value comes.
+    `assigns` marks the rules of `mode(M) := running :- start(M)` (`plans/tree/declared/machines.py`): one that assigns
+    a `value`, and those that the text has not, which tell what `holds`. The passes alone make one that has what is
+    `kept`: the head holds from behind its literal until another value comes.
     """
 
     head: Formula
@@ -446,9 +446,10 @@ PriorityName = Literal["critical", "high", "medium", "low"]
 class AlarmDeclaration:
     """`alarm hot(room: text), priority high, text "{room} is hot", acknowledge, shelve at most 8 h, inhibited by night.`
 
-    An output with a life cycle, for which `plans/tree/alarms.py` has the rules. With `latched` it stays in the list until it
-    is acknowledged, also after it has ended. It may be shelved for `longest` at the most, in `longest_unit`; without it, not
-    at all. Where one of `inhibitors` holds, whose arguments are fields of the alarm, it is suppressed by design.
+    An output with a life cycle, for which `plans/tree/declared/alarms.py` has the rules. With `latched` it stays in the list
+    until it is acknowledged, also after it has ended. It may be shelved for `longest` at the most, in `longest_unit`;
+    without it, not at all. Where one of `inhibitors` holds, whose arguments are fields of the alarm, it is suppressed by
+    design.
     """
 
     predicate: str

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 from tidelog.plans.diagnostics.errors import Diagnostic, Span
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.declared.machines import is_of_machine
 from tidelog.plans.tree.reaching import reachable
 from tidelog.plans.tree.traverse import children, subformulas
 

@@ -39,6 +39,7 @@ from tidelog.runtime.ports.interfaces import (
     TakeSinkLetters,
     Tick,
 )
+from tidelog.runtime.ports.observing import ObservesSinks
 from tidelog.runtime.ports.reachability import Standing
 from tidelog.runtime.ports.undeliverable import Undelivered
 
@@ -359,12 +360,18 @@ class SinkActor:
     """Runs one sink: gives it what its feed brings, while the sink is slow no faster than it takes it.
 
     `taken` is how many answers it was given. `give_up` takes those that it can never deliver, as dead letters. With `rate`,
-    it is given so many answers a second at most.
+    it is given so many answers a second at most. `observer` is told what it has taken.
     """
 
     def __init__(
-        self, sink: Sink, policy: RestartPolicy, give_up: TakeSinkLetters | None = None, rate: float | None = None
+        self,
+        sink: Sink,
+        policy: RestartPolicy,
+        give_up: TakeSinkLetters | None = None,
+        rate: float | None = None,
+        observer: ObservesSinks | None = None,
     ) -> None:
+        self._observer = observer
         self._pace = Pace(rate) if rate is not None else None
         self.name = sink.name
         self.sink = sink
@@ -431,6 +438,7 @@ class SinkActor:
             self._is_complete = True
 
     async def _send(self, answers: Sequence[AnyAnswer]) -> None:
+        begin = 0.0 if self._observer is None else time.monotonic()
         try:
             await self.sink.send(answers)
         except Interrupted:  # the sink keeps them, or has given them up
@@ -443,3 +451,5 @@ class SinkActor:
             raise
         self._attempts.succeeded()
         self.taken += len(answers)
+        if self._observer is not None:
+            self._observer.delivered(self.name, len(answers), time.monotonic() - begin)

@@ -11,7 +11,7 @@ from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.machines import machine_of
+from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.plans.tree.syntax import Output, Program, Rule, TimelineDeclaration
 from tidelog.plans.tree.walk import head_atom
 from tidelog.runtime.batch.interpretation import Interpretation

@@ -15,7 +15,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.places import place_of
 from tidelog.plans.plan.plan import UnionShape
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.declared.machines import is_of_machine
 from tidelog.runtime.batch.folding import Times, fold
 from tidelog.runtime.batch.sides import FUTURE, SIDES, Sides, mirrored
 from tidelog.runtime.network.state_bound import Holding, StateBound

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from math import inf
@@ -107,7 +107,9 @@ class Ledger:
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
         self.is_storing = False  # a commit is not to be interrupted: it is short, and what it stores belongs together
         self.stored = 0
-        self.settle = session.come_up  # lets all be noted that the session was told, before its state is stored
+        self.settle: Callable[[], Awaitable[None]] = (
+            self._come_up
+        )  # lets all be noted that the session was told, before its state is stored
         self._turn: anyio.Lock
         self._holding: anyio.Lock  # whoever has it lets nothing be committed
         self._work: anyio.Event
@@ -356,7 +358,7 @@ class Ledger:
             if not has_news and not takes_snapshot:
                 return False
             if takes_snapshot or self._keep is not None:
-                self.settle()
+                await self.settle()
             self._is_broken = self.is_storing = True  # unless it succeeds
             began = anyio.current_time()
             if self._observer is not None:
@@ -371,6 +373,9 @@ class Ledger:
             self._observer.committed(took)
         self._give_receipts()
         return True
+
+    async def _come_up(self) -> None:
+        self._session.come_up()
 
     async def finish(self) -> None:
         """All sources have ended, or the sinks have, or something has failed: store what was noted, with a snapshot."""

@@ -20,8 +20,8 @@ from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.alarms import Alarm
-from tidelog.plans.tree.causes import AFTER, INTO
+from tidelog.plans.tree.declared.alarms import Alarm
+from tidelog.plans.tree.declared.causes import AFTER, INTO
 from tidelog.runtime.emission.agenda import Agenda
 from tidelog.runtime.emission.held import NEVER, Held
 

@@ -52,8 +52,8 @@ class Actor:
         """Sets aside who reads what the actor sends, when it is set aside."""
         self.aside_told: Callable[[Actor], None] = _nothing
         """Told of it then."""
-        self.restarted: Callable[[int], None] = _nobody
-        """Told of a process that has ended, in which it lived."""
+        self.restarted: Callable[[int, bool], None] = _nobody
+        """Told of a process that has ended, in which it lived, and whether it was ended since it had not answered."""
         self.aside = ""
         """Why it was."""
         self._start, self._supervision = start, supervision
@@ -141,6 +141,11 @@ class Actor:
         """How many of its answers are still to come."""
         return len(self._awaited)
 
+    @property
+    def unanswered(self) -> float:
+        """For how many seconds its process has not answered though it was asked; 0 where it does not keep one waiting."""
+        return 0.0 if self.aside else self._line.unanswered
+
     def statistics(self, waits: int, rows: int, seconds: float, frontier: int, waits_for: str) -> ActorStatistics:
         """What became of it so far, together with what only others know."""
         return ActorStatistics(
@@ -188,7 +193,7 @@ class Actor:
         """The part is gone: start another, which comes to where that one was."""
         if self.aside:
             return
-        self.restarted(self._process)
+        self.restarted(self._process, self._line.was_hung)
         while True:
             blame = self._line.blame
             if blame != "others" and self._is_too_often(self._ends, self._supervision.restarts):
@@ -196,6 +201,10 @@ class Actor:
                 self._give_up(f"its process ended more than {most} times within {within:g} s")
                 return
             if blame == "it":
+                if self._suspect == self._answered and self._line.was_hung:  # each trial would take as long again
+                    seconds = self._supervision.answers_within
+                    self._give_up(f"it did not answer within {seconds:g} s, twice behind the same facts")
+                    return
                 if self._suspect == self._answered and self._suspected() is not None:
                     self._look_for_poison(
                         OperatorError("", "", "(an actor)", "its process ended twice behind the same fact")
@@ -366,7 +375,7 @@ def _overlook(actor: Actor, predicate: str, fact: Fact, reason: str) -> None:
     """Nobody wants to know."""
 
 
-def _nobody(process: int) -> None:
+def _nobody(process: int, was_hung: bool) -> None:
     """Nobody wants to know."""
 
 

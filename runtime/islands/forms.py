@@ -320,25 +320,17 @@ class Covered(Form):
     def unite(self, states: Sequence[Any], shares: Shares) -> Any:
         if self.place is not None:
             return rows_at(self.place).unite(states, shares)
-        if all(state == states[0] for state in states):
-            return states[0]
+        return states[0] if all(state == states[0] for state in states) else self._merged(states)
+
+    def _merged(self, states: Sequence[Any]) -> list[Any]:
         return _coverage((row, bounds[i], bounds[i + 1]) for state in states for row, bounds in state for i in _even(bounds))
 
 
 @dataclass(frozen=True, slots=True)
-class Pieced(Form):
-    """Coverage piece by piece, as `TimeIndex.snapshot` has it: rows, each with a begin and an end."""
+class Pieced(Covered):
+    """The same piece by piece, as `TimeIndex.snapshot` has it: rows, each with a begin and an end."""
 
-    place: Place
-
-    def divide(self, state: Any, shares: Shares) -> list[Any]:
-        return rows_at(self.place).divide(state, shares)
-
-    def unite(self, states: Sequence[Any], shares: Shares) -> Any:
-        if self.place is not None:
-            return rows_at(self.place).unite(states, shares)
-        if all(state == states[0] for state in states):
-            return states[0]
+    def _merged(self, states: Sequence[Any]) -> list[Any]:
         merged = _coverage((row, lo, hi) for state in states for row, lo, hi in state)
         return [[row, bounds[i], bounds[i + 1]] for row, bounds in merged for i in _even(bounds)]
 

@@ -7,10 +7,15 @@ for the other to read.
 
 from __future__ import annotations
 
+import math
+import os
 import selectors
+import signal
 import socket
+import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal, Protocol
 
 from tidelog.runtime.islands.messages import Reply, Told, pack, unpack_reply, unpack_told
@@ -23,8 +28,14 @@ _PART = 2
 _ADDRESS = 2 * _PART
 _MOST_STARTS = 1 << (8 * _PART)
 _CHUNK = 1 << 18
-_MOST_UNSENT = 1 << 20
-"""How many bytes wait to be sent, before nothing more is taken."""
+_MOST_SENT = 1 << 20
+"""How many bytes are offered to the system at once."""
+MOST_UNSENT = 1 << 20
+"""How many bytes wait to be sent, before whoever can wait sends nothing more."""
+_FULL = 1 << 24
+"""How many wait, before whoever sends more has to wait."""
+_SLOW = 0.5
+"""A worker that has not answered for so many seconds is not waited for by who can do without."""
 
 
 class BrokenError(Exception):
@@ -63,6 +74,16 @@ class Line(Protocol):
         """Who is to blame for it that the actor is gone."""
         ...
 
+    @property
+    def unanswered(self) -> float:
+        """For how many seconds its process has not answered though it was asked; 0 where it does not keep one waiting."""
+        ...
+
+    @property
+    def was_hung(self) -> bool:
+        """Whether its process was ended since it had not answered in time."""
+        ...
+
     def close(self) -> None:
         """The actor is of no use any more."""
         ...
@@ -98,6 +119,16 @@ class LocalLine:
         """It is alone."""
         return "it"
 
+    @property
+    def unanswered(self) -> float:
+        """It answers at once."""
+        return 0.0
+
+    @property
+    def was_hung(self) -> bool:
+        """It has no process of its own."""
+        return False
+
     def close(self) -> None:
         """Let the actor go."""
         self._part = None
@@ -107,10 +138,10 @@ class WorkerLink:
     """To a worker, over a connected socket: messages to its parts, and their answers, each with the part's number.
 
     A selector watches it as long as the worker is there: whether something has come, and, while something waits to be sent,
-    whether there is room for it.
+    whether there is room for it. A worker that takes longer than `limit` seconds for an answer is ended.
     """
 
-    def __init__(self, link: socket.socket, process: int, selector: selectors.BaseSelector) -> None:
+    def __init__(self, link: socket.socket, process: int, selector: selectors.BaseSelector, limit: float = math.inf) -> None:
         self._link = link
         link.setblocking(False)
         self.process = process
@@ -122,6 +153,10 @@ class WorkerLink:
         """The answers of each part that somebody has a line to, by its address."""
         self.is_broken = False
         """Whether the worker is gone: what it had answered before that is there."""
+        self.was_hung = False
+        """Whether it was ended, since it had not answered in time."""
+        self._limit = limit
+        self._since = 0.0  # when it answered last, or was asked behind all answers
         self._unsent = bytearray()
         self._unread = bytearray()
         self._watch()
@@ -130,14 +165,33 @@ class WorkerLink:
         """Send a message; what does not go yet goes with the next `pump`. BrokenError where the worker is gone."""
         if self.is_broken:
             raise BrokenError
+        if not self._asked:
+            self._since = time.monotonic()
         self._asked.append(address)
         self._unsent += (len(data) + _ADDRESS).to_bytes(_HEAD, "big") + address + data
         self._flush()
-        while len(self._unsent) > _MOST_UNSENT:
+        while len(self._unsent) > _FULL:
             self._exchange(None)
         self._watch()
         if self.is_broken:
             raise BrokenError
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait to be sent."""
+        return len(self._unsent)
+
+    @property
+    def unanswered(self) -> float:
+        """For how many seconds it has not answered though it was asked; 0 where it does not keep one waiting."""
+        seconds = time.monotonic() - self._since if self._asked and not self.is_broken else 0.0
+        return seconds if seconds > _SLOW else 0.0
+
+    def check(self) -> None:
+        """End the worker, if it has not answered in time."""
+        self.pump()
+        self._end_late()
+        self._watch()
 
     def pump(self) -> None:
         """Read what has come, and send what waits."""
@@ -183,17 +237,29 @@ class WorkerLink:
         """Wait until something can be read or sent, and do so."""
         if self.is_broken:
             return
+        if self._asked and self._limit < math.inf:
+            left = max(0.0, self._since + self._limit - time.monotonic())
+            timeout = left if timeout is None else min(left, timeout)
         with selectors.DefaultSelector() as selector:
             selector.register(self._link, selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0))
             selector.select(timeout)
         self._flush()
         self._read()
+        self._end_late()
+
+    def _end_late(self) -> None:
+        if self.is_broken or not self._asked or time.monotonic() < self._since + self._limit:
+            return
+        with suppress(OSError):
+            os.kill(self.process, signal.SIGKILL)
+        self.is_broken = self.was_hung = True
+        self._unsent.clear()
 
     def _flush(self) -> None:
         while self._unsent and not self.is_broken:
             try:
                 with memoryview(self._unsent) as view:
-                    sent = self._link.send(view[:_MOST_UNSENT])
+                    sent = self._link.send(view[:_MOST_SENT])
             except BlockingIOError:
                 return
             except OSError:  # what it has answered can still be read
@@ -232,6 +298,7 @@ class WorkerLink:
                     replies.append(unpack_reply(view[body:end]))
             begin = end
         if begin:
+            self._since = time.monotonic()
             del unread[:begin]
 
 
@@ -270,6 +337,16 @@ class WorkerLine:
     def blame(self) -> Blame:
         """Whose message the worker took when it ended."""
         return self._link.blame(self._address)
+
+    @property
+    def unanswered(self) -> float:
+        """For how many seconds the worker has not answered though it was asked."""
+        return self._link.unanswered
+
+    @property
+    def was_hung(self) -> bool:
+        """Whether the worker was ended since it had not answered in time."""
+        return self._link.was_hung
 
     def close(self) -> None:
         """The part is of no use any more; others of the worker may be."""

@@ -28,9 +28,13 @@ MOST_OWNERS = 1_000_000
 
 
 class Landed(NamedTuple):
-    """A delivery has passed: all that follows from it, in the order of the islands. `number` is its own."""
+    """A delivery has passed: all that follows from it, in the order of the islands. `number` is its own.
+
+    All is known up to the `frontier`.
+    """
 
     number: int
+    frontier: int
     answers: list[Record]
     violations: list[Violation]
     held: list[Step]
@@ -167,15 +171,21 @@ class IslandNetwork:
                 actor.pump()
         self._advance()
 
-    def drain(self) -> None:
-        """Wait until all that is on its way has landed."""
+    def drain(self, patience: float | None = None) -> bool:
+        """Wait until all that is on its way has landed, and say whether it has.
+
+        With a patience, not where a process has not answered for about as many seconds.
+        """
         while self._open:
             awaited = next(actor for actor in self.actors if actor.is_awaited)
-            awaited.pump(None)
+            if patience is not None and awaited.unanswered:
+                return False
+            awaited.pump(patience)
             for actor in self.actors:
                 if actor.has_news:
                     actor.pump()
             self._advance()
+        return True
 
     @property
     def on_the_way(self) -> int:
@@ -341,7 +351,7 @@ class IslandNetwork:
             heard += outcome.heard
             if self._held:
                 held += [item for item in outcome.sent if item.step in self._held]
-        return Landed(passage.number, answers, violations, held, heard)
+        return Landed(passage.number, passage.frontier, answers, violations, held, heard)
 
     def look(self) -> int:
         """The least frontier of which somebody has to be told though nothing comes; all has landed."""

@@ -10,7 +10,6 @@ group of processes of their own, which do not heed such signals, and end when th
 
 from __future__ import annotations
 
-import gc
 import os
 import selectors
 import signal
@@ -26,6 +25,8 @@ from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.plan.stored import pack_plan, unpack_plan
 from tidelog.runtime.islands.lines import WorkerLine, WorkerLink, serve
 from tidelog.runtime.islands.part import Part, Work
+from tidelog.runtime.islands.supervision import Supervision
+from tidelog.runtime.ports.collecting import collect_steadily
 from tidelog.runtime.ports.interfaces import EmitMode
 
 _HEAD = 4
@@ -48,12 +49,12 @@ class PackedWork(msgspec.Struct, array_like=True, frozen=True):
 class Nursery:
     """Makes workers, in the engine's process, each of which can run any of these works.
 
-    A selector watches them all. Each may take so many bytes of memory.
+    A selector watches them all. Each may take as much memory, and as long for an answer, as the supervision says.
     """
 
-    def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, memory: int | None = None) -> None:
+    def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, supervision: Supervision) -> None:
         self._selector = selector
-        self._memory = memory
+        self._memory, self._limit = supervision.memory, supervision.answers_within
         self._packed = msgspec.msgpack.encode(
             [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
         )
@@ -110,7 +111,7 @@ class Nursery:
         except BaseException:
             ours.close()
             raise
-        return WorkerLink(ours, int.from_bytes(answer, "big"), self._selector)
+        return WorkerLink(ours, int.from_bytes(answer, "big"), self._selector, self._limit)
 
 
 class Worker:
@@ -129,6 +130,21 @@ class Worker:
         self._starts += 1
         return WorkerLine(self._link, part, self._starts), self._link.process
 
+    @property
+    def unanswered(self) -> float:
+        """For how many seconds it has not answered though it was asked; 0 where it does not keep one waiting."""
+        return 0.0 if self._link is None else self._link.unanswered
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait to be sent to it."""
+        return 0 if self._link is None else self._link.unsent
+
+    def check(self) -> None:
+        """End the process, if it has not answered in time: then there is another."""
+        if self._link is not None:
+            self._link.check()
+
     def close(self) -> None:
         """It is not needed any more."""
         if self._link is not None:
@@ -146,7 +162,7 @@ def main(descriptor: int, memory: int) -> None:
     packed = msgspec.msgpack.decode(_read(link, size), type=list[PackedWork])
     works = [Work(unpack_plan(item.plan, "a worker"), item.emit, item.exports, item.prospects, item.most) for item in packed]
     parts = [Part(work) for work in works]
-    gc.freeze()  # what workers share with the nursery is not looked through again by each of them
+    collect_steadily()  # what workers share with the nursery is not looked through again by each of them
     while True:
         message, sent, _, _ = socket.recv_fds(link, len(_FORK), 1)
         if not message:

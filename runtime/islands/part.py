@@ -39,6 +39,7 @@ from tidelog.runtime.islands.messages import (
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Exporting
 from tidelog.runtime.network.state_bound import StateBound
+from tidelog.runtime.ports.collecting import not_collecting
 from tidelog.runtime.ports.interfaces import EmitMode
 
 
@@ -126,13 +127,18 @@ class Part:
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def _save(self) -> Saved:
-        state = {"network": self._network.snapshot(), "outlet": self._outlet.snapshot()}
-        return Saved(msgspec.msgpack.encode(state), self._network.next_look())
+        with not_collecting():
+            state = {"network": self._network.snapshot(), "outlet": self._outlet.snapshot()}
+            packed = msgspec.msgpack.encode(state)
+            del state
+        return Saved(packed, self._network.next_look())
 
     def _load(self, packed: bytes) -> None:
-        state = msgspec.msgpack.decode(packed)
-        self._outlet.restore(state["outlet"])
-        self._network.restore(state["network"])  # it asks the outlet what is due
+        with not_collecting():
+            state = msgspec.msgpack.decode(packed)
+            self._outlet.restore(state["outlet"])
+            self._network.restore(state["network"])  # it asks the outlet what is due
+            del state
 
     def _count(self) -> Counted:
         graph = self._network.graph

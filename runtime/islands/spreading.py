@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import selectors
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,20 +28,22 @@ from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
 from tidelog.runtime.islands.cutting import cut_state, join_states
 from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
-from tidelog.runtime.islands.lines import Line, LocalLine, WorkerLink
+from tidelog.runtime.islands.lines import MOST_UNSENT, Line, LocalLine, WorkerLink
 from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
 from tidelog.runtime.islands.part import Work
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.network.graph import Hear as Listener
-from tidelog.runtime.ports.actors import Actors, ActorStatistics
+from tidelog.runtime.ports.actors import SILENT, Actors, ActorStatistics
 from tidelog.runtime.ports.interfaces import Rejected, Tick
 from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
 
 logger = logging.getLogger("tidelog")
+_PATIENCE = 0.1
+"""How many seconds the figures of the actors are waited for at once, before it is looked whether a worker hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class SpreadReasoner(Reasoner):
         self.asked: Callable[[TidelogError | None], None] = _unasked
         """Told that what has landed was taken by who only asked for something, or why that failed."""
         self._counts: list[tuple[ActorStatistics, Counted | None]] = []
+        self._counted: dict[Actor, Counted] = {}
+        self._hosts: list[Worker] = []
         self._deployed = plan
         self.islands = self._cut()
 
@@ -105,8 +110,8 @@ class SpreadReasoner(Reasoner):
         kept = frozenset() if self._outlet.held is None else self._outlet.held.outputs
         works = [_work(plan, island, settings, kept, workers or self.layout.shards) for island in self.islands]
         self._selector = selectors.DefaultSelector()
-        nursery = Nursery(works, self._selector, self.layout.supervision.memory) if workers else None
-        hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
+        nursery = Nursery(works, self._selector, self.layout.supervision) if workers else None
+        hosts = self._hosts = [Worker(nursery) for _ in range(workers)] if nursery is not None else []
         busy = [0] * workers
         actors: list[list[Actor]] = []
         for number, island in enumerate(self.islands):
@@ -148,11 +153,14 @@ class SpreadReasoner(Reasoner):
         actor.restarted = self._tell_ended
         return actor
 
-    def _tell_ended(self, process: int) -> None:
+    def _tell_ended(self, process: int, was_hung: bool) -> None:
         """Several actors may have lived in one process."""
-        if process != self._last_ended:
-            self._last_ended = process
-            logger.warning("the worker with process id %d has ended: its actors are started anew in another one", process)
+        if process == self._last_ended:
+            return
+        self._last_ended = process
+        if was_hung:
+            logger.error("the worker with process id %d has not answered, and was ended", process)
+        logger.warning("the worker with process id %d has ended: its actors are started anew in another one", process)
 
     def _tell_aside(self, actor: Actor) -> None:
         shard = f", shard {actor.shard}" if len(self._islands.shards[actor.island]) > 1 else ""
@@ -212,8 +220,6 @@ class SpreadReasoner(Reasoner):
         self._islands.deliver(delivery, is_last=is_last)
         for inquiry in self._inquiries:
             self._hypothetical += inquiry.take(delivery)
-        if self._outlet.held is not None:
-            self._outlet.forget(self._intake.frontier)
         self._bound.moved(0)
 
     def _take_one(self, source: str, record: Record, moment: float = 0.0) -> bool:
@@ -242,6 +248,21 @@ class SpreadReasoner(Reasoner):
     def is_local(self) -> bool:
         """Whether all actors are in this process, so that they answer at once."""
         return not self.layout.workers
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits to be sent to a worker that it had better take some first."""
+        return any(host.unsent > MOST_UNSENT for host in self._hosts)
+
+    @property
+    def keeps_waiting(self) -> bool:
+        """Whether a worker has not answered for a while: who can do something else does not wait for it."""
+        return any(host.unanswered for host in self._hosts)
+
+    def check(self) -> None:
+        """End workers that have not answered in time; to be called now and then."""
+        for host in self._hosts:
+            host.check()
 
     def wait(self, timeout: float) -> None:
         """Wait until an actor in a worker has answered, at most so many seconds."""
@@ -275,6 +296,8 @@ class SpreadReasoner(Reasoner):
             found = landed.popleft()
             for step, facts, notices in unpacked_sent(found.held):
                 self._outlet.keep(step, facts, notices)
+            if self._outlet.held is not None:
+                self._outlet.forget(found.frontier)  # only now: what goes on behind it has come
             for source, item in found.heard:
                 if item.step in self._listeners:
                     ((_, facts, notices),) = unpacked_sent([item])
@@ -344,19 +367,16 @@ class SpreadReasoner(Reasoner):
         return [(actor.name, actor.aside) for actor in self._network_of.actors if actor.aside]
 
     def _count(self) -> list[tuple[ActorStatistics, Counted | None]]:
-        """Ask each actor what it has done; where they are not there yet, or no more, what is known of them."""
+        """Ask each actor what it has done; where they are not there yet, or no more, what is known of them.
+
+        So, too, where a worker keeps others waiting.
+        """
         if self._network_of is None:
             return self._counts
         standing = {found[0]: found for found in self._network_of.standing()}  # before all of it is waited for
-        counted: dict[Actor, Counted] = {}
-
-        def take(actor: Actor, reply: Reply) -> None:
-            if isinstance(reply, Counted):
-                counted[actor] = reply
-
         failure: TidelogError | None = None
         try:
-            self._ask_all(Count(), take)
+            self._ask_all(Count(), self._take_count, patience=_PATIENCE)
         except TidelogError as error:
             failure = error
             raise
@@ -365,20 +385,30 @@ class SpreadReasoner(Reasoner):
         self._counts = []
         for actor in self._network_of.actors:
             _, waits, frontier, waits_for = standing[actor]
-            count = counted.get(actor)
+            if actor.unanswered:
+                waits_for = f"{SILENT} {actor.unanswered:.0f} s"
+            count = self._counted.get(actor)
             rows, seconds = (0, 0.0) if count is None else (count.rows, count.seconds)
             found = actor.statistics(waits, rows, seconds, frontier, waits_for)
             self._counts.append((found, count))
         return self._counts
 
-    def _ask_all(self, message: Count | Save, take: Callable[[Actor, Reply], None]) -> None:
-        """Ask each actor, once all has landed, and wait for the answers."""
-        self.drain()
+    def _take_count(self, actor: Actor, reply: Reply) -> None:
+        if isinstance(reply, Counted):
+            self._counted[actor] = reply
+
+    def _ask_all(self, message: Count | Save, take: Callable[[Actor, Reply], None], patience: float | None = None) -> None:
+        """Ask each actor, once all has landed, and wait for the answers: with a patience, for none that comes late."""
+        self._begin()
+        has_landed = self._islands.drain(patience)
+        self._take_landed()
+        if not has_landed:
+            return
         for actor in self._islands.actors:
             actor.tell(message, take)
         for actor in self._islands.actors:
-            while actor.is_awaited:
-                actor.pump(None)
+            while actor.is_awaited and not (patience is not None and actor.unanswered):
+                actor.pump(patience)
 
     # --- state ----------------------------------------------------------------------------------------------------------
 
@@ -438,8 +468,6 @@ def _unasked(failure: TidelogError | None) -> None:
 
 
 def _local(work: Work) -> tuple[Line, int]:
-    import os  # noqa: PLC0415
-
     return LocalLine(work), os.getpid()
 
 

@@ -11,9 +11,10 @@ class Supervision:
     """What becomes of actors that fail.
 
     With the strategy `aside`, one that had to be started anew more than `restarts` times `within` so many seconds, or that
-    fails by no single fact, or by more than `poisons` facts within that time, is set aside. With `end`, the first failure
-    that is not that of a process ends the run. What needs more than its limit is set aside at once: more rows than
-    `max_state`, or, in a worker, more than so many bytes of `memory`.
+    fails by no single fact, or by more than `poisons` facts within that time, is set aside. A worker that does not answer
+    `answers_within` so many seconds is ended; an actor by which that happens twice at one place is set aside. With `end`,
+    the first failure that is not that of a process ends the run. What needs more than its limit is set aside at
+    once: more rows than `max_state`, or, in a worker, more than so many bytes of `memory`.
     """
 
     strategy: Literal["aside", "end"] = "aside"
@@ -21,3 +22,4 @@ class Supervision:
     within: float = 60.0
     poisons: int = 100
     memory: int | None = None
+    answers_within: float = 60.0

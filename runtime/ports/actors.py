@@ -12,6 +12,8 @@ from tidelog.plans.diagnostics.systems import need_posix
 
 Actors = Literal["one", "islands", "rule"]
 """What becomes an actor: all operators together, each island of the plan, or each rule as far as it can be cut off."""
+SILENT = "its process, which has not answered for"
+"""What an actor waits for whose process does not answer, before how many seconds that lasts."""
 MOST_WORKERS = 256
 """How many workers a run may have."""
 
@@ -26,8 +28,8 @@ class ActorStatistics:
     `log` messages, from a state of so many bytes (`state_bytes`). It holds so many `rows`, and was at work for so many
     `seconds` since it was started last. `frontier` is up to when (encoded) it knows all.
 
-    It `waits_for` facts, or for earlier islands, by their names; nothing stands there while it is at work. `aside` is why it
-    was set aside, or empty.
+    It `waits_for` facts, for earlier islands, by their names, or, with `SILENT` and how long, for a process that does not
+    answer; nothing stands there while it is at work. `aside` is why it was set aside, or empty.
     """
 
     name: str

@@ -24,6 +24,8 @@ from tidelog.runtime.ports.interfaces import AnyAnswer, Rejected
 
 MOST = 8
 """How many deliveries are on the way, before no more events are taken."""
+_SOON = 0.05
+_SELDOM = 5.0
 _MOMENT = 0.001
 """How many seconds nobody else gets on while a lone event's answers are waited for, at most."""
 
@@ -108,13 +110,27 @@ class Flights:
     @property
     def is_full(self) -> bool:
         """Whether no more events are to be taken."""
-        return self._session.on_the_way >= MOST
+        return self._session.on_the_way >= MOST or self._session.is_full
 
     async def wait_for_room(self) -> None:
         """Wait until more events may be taken."""
         while self.is_full:
             self._room = anyio.Event()
             await self._room.wait()
+
+    async def wait_for_answers(self) -> None:
+        """Wait while a worker has not answered for a while: nobody else has to stand still for it."""
+        while self._session.keeps_waiting:  # noqa: ASYNC110 - nobody tells when a worker does not go on
+            await anyio.sleep(_SOON)
+
+    async def keep_checking(self, within: float) -> None:
+        """See now and then that each worker has answered within so many seconds; one that has not is ended."""
+        while not self._session.is_local:
+            await anyio.sleep(min(max(within / 4, _SOON), _SELDOM))
+            self._session.check()
+            self._land_some()
+            if self._news is not None:
+                self._news.set()
 
     async def keep_landing(self, pass_on: Callable[[], Awaitable[None]]) -> None:
         """Take what actors answer as soon as they do."""

@@ -48,6 +48,7 @@ from tidelog.runtime.ports.interfaces import (
     Tick,
     WritesTimes,
 )
+from tidelog.runtime.ports.observing import ObservesSinks
 from tidelog.runtime.running.asked import Asked
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.reasoner import Reasoner
@@ -85,13 +86,16 @@ class Runner(Asked):
         policy = patience if run.restarts is None else run.restarts
         self._letters = Letters(run.dead_letters, run.observer)
         backlog = run.backlog or Backlog()
-        self._sinks = [SinkActor(sink, policy, self._letters.give_up, backlog.of(sink.name).rate) for sink in sinks]
+        told = run.observer if isinstance(run.observer, ObservesSinks) else None
+        give_up = self._letters.give_up
+        self._sinks = [SinkActor(sink, policy, give_up, backlog.of(sink.name).rate, told) for sink in sinks]
         if run.clock is not None:
             ahead = ahead_of(plan.timeline, settings.max_ahead, settings.lateness)
             self._clock = Clock(plan.timeline, run.clock, run.now, ahead)
         ahead_at_most = None if settings.max_ahead == math.inf else settings.max_ahead
         settings = replace(settings, max_ahead=ahead_at_most, sources=self._sources.names, held=run.held)
         self._flights: Flights | None = None
+        self._answers_within = math.inf
         self._session = self._session_of(plan, settings, run)
         self._at_end = run.at_end
         self._max_lead = settings.max_lead
@@ -113,14 +117,16 @@ class Runner(Asked):
         if run.cut == "one":
             return Reasoner(plan, settings)
         from tidelog.runtime.islands.spreading import Layout, SpreadReasoner  # noqa: PLC0415 - few runs are spread
-        from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415
-        from tidelog.runtime.running.flights import Flights  # noqa: PLC0415
+        from tidelog.runtime.islands.supervision import Supervision  # noqa: PLC0415 - likewise
+        from tidelog.runtime.running.flights import Flights  # noqa: PLC0415 - likewise
 
+        supervision = run.supervision or Supervision()
         session = SpreadReasoner(
             plan,
             settings,
-            Layout(run.cut, 0 if run.workers == 1 else run.workers, supervision=run.supervision or Supervision()),
+            Layout(run.cut, 0 if run.workers == 1 else run.workers, supervision=supervision),
         )
+        self._answers_within = supervision.answers_within
         self._flights = Flights(session, self._arrive)
         return session
 
@@ -265,6 +271,7 @@ class Runner(Asked):
                     if self._flights is not None:
                         beside.start_soon(self._flights.keep_landing, self._pass_on)
                         beside.start_soon(self._flights.keep_passing, self._pass_on)
+                        beside.start_soon(self._flights.keep_checking, self._answers_within)
                     with suppress(anyio.EndOfStream):
                         while await self._wait_for_room():
                             await self._take_all(await inbox.receive_all())
@@ -278,6 +285,7 @@ class Runner(Asked):
             finally:
                 if self._way.goes_on:
                     await self._take_rest(inbox)
+                    await self._take_landing()
                 self._way.close()
 
     async def _take_rest(self, inbox: Channel[SourceEvent]) -> None:
@@ -288,6 +296,13 @@ class Runner(Asked):
                     await self._take_all([inbox.receive_nowait()])
                 except (anyio.EndOfStream, anyio.WouldBlock):
                     return
+
+    async def _take_landing(self) -> None:
+        """And what followed from it, where that is still on the way."""
+        if self._flights is not None and not self._way.is_spoiled and not self._session.has_failed:
+            with anyio.CancelScope(shield=True):
+                await self._flights.wait_for_answers()
+                self._settle()
 
     def _is_late(self) -> bool:
         """Whether what the sources have said is left there, since the run was to have stopped by now."""
@@ -370,9 +385,10 @@ class Runner(Asked):
         if self._flights is not None:
             self._flights.settle()
 
-    def _settle_all(self) -> None:
+    async def _settle_all(self) -> None:
         """The same, and let all be told that is known, as before a state is stored."""
         if self._flights is not None and not self._session.has_failed:
+            await self._flights.wait_for_answers()
             self._flights.come_up()
 
     def _arrive(self, arrival: Arrival) -> None:

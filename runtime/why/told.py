@@ -11,7 +11,7 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.machines import is_of_machine
+from tidelog.plans.tree.declared.machines import is_of_machine
 from tidelog.plans.tree.syntax import Ask, Background, CalendarDeclaration, Output, Statement
 from tidelog.plans.tree.walk import derived, is_constraint
 from tidelog.runtime.why.evidence.model import Arrival, Model, Writing

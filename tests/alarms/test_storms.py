@@ -20,7 +20,7 @@ from tidelog import Session, SpecError
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.storms import Storm
+from tidelog.plans.tree.declared.storms import Storm
 
 PROGRAM = """timeline integer, unit {unit} s.
 input gone(pump: text).

@@ -27,22 +27,22 @@ from poison import GOOD, KINDS, UNENCODABLE, Kind, check_owed, check_poison, del
 import tidelog
 from children import WAIT
 from tidelog.connectors import FileSink, JsonEncoder, ListenerSink, SocketSink, TextEncoder, UnixAddress
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.brokers.mqtt.sink import MqttSink
+from tidelog.connectors.databases.sql.database import database
+from tidelog.connectors.databases.sql.sink import SqlSink
+from tidelog.connectors.databases.sql.tables import tables_of
 from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.http.posting import Endpoint, Retries
 from tidelog.connectors.http.webhook import WebhookSink
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.retained.board import TopicPresenter
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.mqtt.sink import MqttSink
 from tidelog.connectors.outbox.outbox import Outbox, OutboxReader
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.connectors.sinks.parquet_sink import ParquetSink
 from tidelog.connectors.sinks.stdout_sink import StdoutSink
-from tidelog.connectors.sql.database import database
-from tidelog.connectors.sql.sink import SqlSink
-from tidelog.connectors.sql.tables import tables_of
 from tidelog.plans.data.facts import Record
 
 pytestmark = pytest.mark.anyio
@@ -57,12 +57,17 @@ LONG = hot("poison" + "x" * 70_000)
 CASES = {
     ("FileSink", "not encodable"),
     ("ListenerSink", "not encodable"),
+    ("KafkaSink", "not encodable"),  # in tests/kafka/test_kafka_records.py
+    ("KafkaSink", "too long"),  # likewise
+    *(("PointsSink", kind) for kind in KINDS),  # in tests/influx/test_influx_poison.py
     *(("AlertmanagerSink", kind) for kind in KINDS),  # in tests/notify/test_alertmanager.py
     *(("MailSink", kind) for kind in KINDS),  # in tests/notify/test_mail.py
     ("MqttSink", "not encodable"),
     ("MqttSink", "refused for good"),
     ("MqttSink", "refused for now"),
     ("MqttSink", "too long"),
+    ("NatsSink", "not encodable"),  # in tests/jetstream/test_nats_messages.py
+    ("NatsSink", "too long"),  # likewise
     ("OutboxSink", "not encodable"),
     ("ParquetSink", "not encodable"),
     ("ParquetSink", "refused for good"),
@@ -105,6 +110,10 @@ CANNOT = {
     ("AlarmSink", "not encodable"): _TOLD_NOTHING,
     ("AlarmSink", "refused for good"): _TOLD_NOTHING,
     ("AlarmSink", "refused for now"): _TOLD_NOTHING,
+    ("KafkaSink", "refused for good"): "a cluster has no word about one record, but that it is too large",
+    ("KafkaSink", "refused for now"): "what a cluster does not take now, it takes of nobody",
+    ("NatsSink", "refused for good"): "a server has no word about one message, but that it is too large",
+    ("NatsSink", "refused for now"): "what a stream does not take now, it takes of nobody",
     ("SqlSink", "refused for now"): "a database that is busy is busy for every row",
     ("MemorySink", "too long"): "it keeps answers as they are",
     ("MemorySink", "not encodable"): "it encodes nothing",

@@ -15,7 +15,6 @@ import tidelog
 from tidelog import Engine, MemorySource
 from tidelog.connectors import FileSink, TextEncoder
 from tidelog.connectors.outbox.outbox import Outbox
-from tidelog.connectors.spark.tables.stores import LocalStore
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.connectors.store.syncing import make_folder, replace_file
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
@@ -149,12 +148,3 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.Monke
     assert path.read_text() == "new"
     assert disk.synced == [str(tmp_path / ".identity.new"), str(tmp_path)]
     assert [one.name for one in tmp_path.iterdir()] == ["identity"]
-
-
-def test_a_part_that_is_there_already_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever made it may have died before its name was on the disk."""
-    store = LocalStore(str(tmp_path))
-    assert store.put_new("table/part", b"1")
-    disk = Disk(monkeypatch)
-    assert not store.put_new("table/part", b"2")
-    assert disk.synced[-1] == str(tmp_path / "table")

@@ -27,6 +27,12 @@ class Child:
         if self._process is not None:
             self.end(signal.SIGKILL)
 
+    @property
+    def process(self) -> int:
+        """The process's id."""
+        assert self._process is not None
+        return self._process.pid
+
     def send(self, number: int) -> None:
         """Send it a signal that does not end it."""
         assert self._process is not None

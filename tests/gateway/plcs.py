@@ -29,18 +29,27 @@ T = TypeVar("T")
 
 
 class Loop:
-    """asyncio's loop in a thread."""
+    """asyncio's loop in a thread. Once it is closed, it takes no more work: a thread that comes late is told so."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
+        self._admission = threading.Lock()
+        self._is_closed = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(WAIT)
+        with self._admission:
+            if self._is_closed:
+                work.close()
+                raise RuntimeError("the loop is closed")
+            running = asyncio.run_coroutine_threadsafe(work, self.loop)
+        return running.result(WAIT)
 
     def close(self) -> None:
-        self.run(_end_others())
+        with self._admission:
+            self._is_closed = True
+        asyncio.run_coroutine_threadsafe(_end_others(), self.loop).result(WAIT)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(WAIT)
         self.loop.close()

@@ -9,7 +9,7 @@ import pytest
 from test_mqtt import readings, sink_of, source_of, subscribed, take, until
 
 from brokers import broker
-from tidelog.connectors.mqtt import source as source_module
+from tidelog.connectors.brokers.mqtt import source as source_module
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.connectors.mqtt.catching_up import CatchingUp
+from tidelog.connectors.brokers.mqtt.catching_up import CatchingUp
 
 
 class Queue:

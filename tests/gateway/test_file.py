@@ -16,7 +16,7 @@ import pytest
 from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.outcome import show_diagnostics
-from tidelog.connectors.mqtt.settings import Broker
+from tidelog.connectors.brokers.mqtt.settings import Broker
 from tidelog.connectors.transport.secret import Secret
 from tidelog.gateway.file.reading import read_text
 from tidelog.gateway.file.settings import GatewaySettings

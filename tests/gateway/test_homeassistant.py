@@ -15,13 +15,13 @@ from test_retained import Looker, looking, retained_at
 import tidelog
 from brokers import broker
 from children import child
+from tidelog.connectors.brokers.mqtt.homeassistant import HomeAssistant
+from tidelog.connectors.brokers.mqtt.retained.board import Board, change_of
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.retained.store import Held, Stored
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.settings import MapSettings
-from tidelog.connectors.mqtt.homeassistant import HomeAssistant
-from tidelog.connectors.mqtt.retained.board import Board, change_of
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.retained.store import Held, Stored
 from tidelog.gateway.building import build
 from tidelog.gateway.file.reading import read_settings
 from tidelog.plans.data.changes import ChangeRecord

@@ -30,12 +30,12 @@ from brokers import free_port
 from children import WAIT, child
 from plcs import Plant, collected, modbus, plant, unit  # noqa: F401 - `collected` is a fixture
 from services import TIDELOG
+from tidelog.connectors.field.modbus.device import ModbusDevices
+from tidelog.connectors.field.modbus.settings import ModbusSettings, RegisterSettings
+from tidelog.connectors.field.opcua.settings import NodeSettings, OpcUaSettings
+from tidelog.connectors.field.opcua.source import OpcUaSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
-from tidelog.connectors.modbus.device import ModbusDevices
-from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings
-from tidelog.connectors.opcua.settings import NodeSettings, OpcUaSettings
-from tidelog.connectors.opcua.source import OpcUaSource
 from tidelog.connectors.sources.polled import PolledSource
 from tidelog.runtime.ports.interfaces import Source
 from waiting import eventually

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog
+from tidelog.connectors.mapping.about import About
 from tidelog.connectors.mapping.arithmetic import read_conversion
 from tidelog.connectors.mapping.fields import converter, getter, member_of
 from tidelog.connectors.mapping.mapper import MapMapper
@@ -302,18 +303,18 @@ TIMELINES = [
 
 @given(
     declared=st.sampled_from(TIMELINES),
-    format=st.sampled_from(["s", "ms", "us"]),
+    format=st.sampled_from(["s", "ms", "us", "ns"]),
     count=st.one_of(st.integers(-(10**4), 10**4), st.integers(-(10**19), 10**19), st.integers(-50, 50).map((7000).__mul__)),
 )
 def test_a_count_is_an_exact_time(declared: str, format: Any, count: int) -> None:
-    """A whole number of seconds, milliseconds or microseconds, as a fraction that is rounded as the program says."""
+    """A whole number of seconds, or of parts of one, as a fraction that is rounded as the program says."""
     timeline = tidelog.compile(f"{declared} p(X) :- q(X).").schema.timeline
     assert timeline.unit is not None
 
     def exact() -> int:
-        if abs(count) >= 10**18:
+        if abs(count) >= 2**63:
             raise DataError(f"expected a time in {format} since 1970, got {count}")
-        time = Fraction(count, {"s": 1, "ms": 1000, "us": 1_000_000}[format]) / timeline.unit
+        time = Fraction(count, {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[format]) / timeline.unit
         return timeline.encode_point(timeline.rounded(time))
 
     assert told(lambda: written(timeline, format)(count)) == told(exact)
@@ -373,3 +374,15 @@ def test_answers_to_payloads() -> None:
     assert TopicTemplate("alarm/{arg1}", schema, iso=False, outputs=outputs).topic(begins) == "alarm/press_1"
     with pytest.raises(SpecError, match="did you mean `predicate`"):
         Template(schema, "{predicat}", iso=False, outputs=outputs)
+
+
+def test_topics_say_what_payloads_do_of_alarms() -> None:
+    """How urgent an alarm is, and its text; nothing for other outputs."""
+    plan = tidelog.compile(
+        "timeline integer, unit 1 s. input temp(room: text). output seen(room). seen(R) :- temp(R). "
+        'alarm hot(room: text), priority high, text "{room} is hot". hot(R) :- temp(R).'
+    )
+    about = About({alarm.name: alarm for alarm in plan.alarms})
+    topic = TopicTemplate("{severity}/{text}", plan.schema, iso=False, outputs=["hot", "seen"], about=about)
+    assert topic.topic(("hot", ("a/b",), 1, 1)) == "high/a_b is hot"
+    assert topic.topic(("seen", ("a",), 1, 1)) == "/seen(a)"

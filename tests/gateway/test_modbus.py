@@ -13,10 +13,10 @@ import tidelog
 from brokers import free_port
 from children import WAIT
 from plcs import Asked, collected, modbus, serial_line, unit  # noqa: F401 - `collected` is a fixture
+from tidelog.connectors.field.modbus.device import ModbusDevices
+from tidelog.connectors.field.modbus.settings import ModbusSettings, RegisterSettings
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
-from tidelog.connectors.modbus.device import ModbusDevices
-from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings
 from tidelog.connectors.sources.polled import PolledSource
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.interfaces import Batch

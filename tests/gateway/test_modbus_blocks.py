@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.connectors.modbus.blocks import SIZES, Block, blocks, halves, is_bits, width
-from tidelog.connectors.modbus.decoding import decoder
-from tidelog.connectors.modbus.settings import MOST_BITS, MOST_REGISTERS, RegisterSettings
+from tidelog.connectors.field.modbus.blocks import SIZES, Block, blocks, halves, is_bits, width
+from tidelog.connectors.field.modbus.decoding import decoder
+from tidelog.connectors.field.modbus.settings import MOST_BITS, MOST_REGISTERS, RegisterSettings
 
 TABLES = ("holding", "input", "coil", "discrete")
 drawn = st.builds(

@@ -16,16 +16,16 @@ from odd_brokers import SILENT, TAKEN, OddBroker, packet, publish
 import tidelog
 from brokers import Broker, broker
 from children import WAIT
+from tidelog.connectors.brokers.mqtt import client as client_module
+from tidelog.connectors.brokers.mqtt import source as source_module
+from tidelog.connectors.brokers.mqtt import trials
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings, WillSettings
+from tidelog.connectors.brokers.mqtt.sink import MqttSink
+from tidelog.connectors.brokers.mqtt.source import MqttSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt import client as client_module
-from tidelog.connectors.mqtt import source as source_module
-from tidelog.connectors.mqtt import trials
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings, WillSettings
-from tidelog.connectors.mqtt.sink import MqttSink
-from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.transport.secret import Secret
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.ports.interfaces import Rejected

@@ -19,10 +19,10 @@ from brokers import free_port
 from children import WAIT
 from children import tidelog as command
 from plcs import Plant, collected, plant  # noqa: F401 - `collected` is a fixture
+from tidelog.connectors.field.opcua.settings import NodeSettings, OpcUaSettings
+from tidelog.connectors.field.opcua.source import OpcUaSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
-from tidelog.connectors.opcua.settings import NodeSettings, OpcUaSettings
-from tidelog.connectors.opcua.source import OpcUaSource
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.runtime.ports.interfaces import Batch
 

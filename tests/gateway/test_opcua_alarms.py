@@ -12,8 +12,8 @@ from asyncua import Client, ua
 
 import tidelog
 from brokers import free_port
+from tidelog.connectors.field.opcua.server import NAMESPACE, AlarmServer
 from tidelog.connectors.http.settings import UserSettings
-from tidelog.connectors.opcua.server import NAMESPACE, AlarmServer
 from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import SpecError

@@ -18,7 +18,7 @@ from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.gateway.building import build
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
-from tidelog.gateway.taps import Taps
+from tidelog.gateway.listening.taps import Taps
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 from waiting import eventually
 

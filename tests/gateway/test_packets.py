@@ -13,10 +13,10 @@ from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from tidelog.connectors.mqtt.buffered import BufferedSocket
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.packets import Incoming, packet_size, publish_packet
-from tidelog.connectors.mqtt.settings import BrokerSettings
+from tidelog.connectors.brokers.mqtt.buffered import BufferedSocket
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.packets import Incoming, packet_size, publish_packet
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
 
 PINGRESP = b"\xd0\x00"
 

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 import tidelog
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.packets import Incoming
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.brokers.mqtt.source import MAX_BATCH, MqttSource
+from tidelog.connectors.brokers.mqtt.taken import MOST_TAKEN, Taken
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.packets import Incoming
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.mqtt.source import MAX_BATCH, MqttSource
-from tidelog.connectors.mqtt.taken import MOST_TAKEN, Taken
 from tidelog.runtime.ports.interfaces import Batch
 
 FORGET_AFTER = 50.0

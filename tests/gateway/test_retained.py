@@ -18,12 +18,12 @@ from paho.mqtt.enums import CallbackAPIVersion
 import tidelog
 from brokers import Broker, broker
 from children import WAIT
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.retained.board import Board, TopicPresenter
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.retained.store import Stored, decode_row
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.retained.board import Board, TopicPresenter
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.retained.store import Stored, decode_row
-from tidelog.connectors.mqtt.settings import BrokerSettings
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange
 from tidelog.plans.data.timeline import POS
 from tidelog.runtime.ports.durability import Heading

@@ -19,15 +19,15 @@ from test_retained import looking
 import tidelog
 from brokers import Broker, broker
 from children import WAIT, child
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.field.sparkplug.nodes import Nodes, rebirth
+from tidelog.connectors.field.sparkplug.payload import decode
+from tidelog.connectors.field.sparkplug.source import SparkplugSource
+from tidelog.connectors.field.sparkplug.values import TYPES, value_of
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.messages import Message
 from tidelog.connectors.mapping.settings import MapSettings, TimeSettings
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.sparkplug.nodes import Nodes, rebirth
-from tidelog.connectors.sparkplug.payload import decode
-from tidelog.connectors.sparkplug.source import SparkplugSource
-from tidelog.connectors.sparkplug.values import TYPES, value_of
 from tidelog.gateway.building import build
 from tidelog.gateway.file.reading import read_settings
 from tidelog.plans.diagnostics.errors import DataError, SpecError

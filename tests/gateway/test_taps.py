@@ -14,8 +14,8 @@ import tidelog
 from children import WAIT
 from tidelog import Session
 from tidelog.connectors.formats.formatting import TimeFormatter
-from tidelog.gateway.step_taps import StepTaps
-from tidelog.gateway.taps import MAX_PIECE, MAX_WAITING, Taps, TapServer
+from tidelog.gateway.listening.step_taps import StepTaps
+from tidelog.gateway.listening.taps import MAX_PIECE, MAX_WAITING, Taps, TapServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

@@ -126,7 +126,7 @@ async def test_what_fails_while_somebody_asks_ends_the_run(anyio_backend: str, m
         await engine.wait_started()
         session = engine._session
 
-        def fail(*_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise Failed("OperatorError", ("warm", "a rule", "a fact", "it fails")).as_error()
 
         monkeypatch.setattr(session, "_ask_all", fail)

@@ -16,8 +16,8 @@ import pytest
 import tidelog
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.memory import MemorySink, PushSource
-from tidelog.gateway.step_taps import StepTaps
-from tidelog.gateway.taps import Taps
+from tidelog.gateway.listening.step_taps import StepTaps
+from tidelog.gateway.listening.taps import Taps
 from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.runtime.islands import actors

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import anyio
 import pytest
+from limits import LEAST, limits
 
 import tidelog
 from crashing import ReplayableSource
@@ -112,3 +113,15 @@ def test_a_snapshot_that_cannot_be_had_now_is_put_off(
             told += sink.answers
     assert "no snapshot was taken: they do not belong together" in caplog.text
     assert sorted(told) == sorted(whole.answers)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_goes_on_behind_a_delivery_keeps_its_begin(layout: Layout) -> None:
+    """What was held was forgotten before what continues it had landed: it seemed to have begun later."""
+    plan = tidelog.compile("timeline integer. input p(x, y). a(X, Y) :- latest p(X, Y) by X in [3].")
+    steps = [takes(SOURCE, Batch([("p", ("a", "a"), at, at)])) for at in (0, 2)]
+    steps.append(lambda session: session.rest())
+    settings = Settings(held=True)
+    with limits(**LEAST):
+        expected = heard_of(session_of(plan, settings, None), steps)
+        assert heard_of(session_of(plan, settings, layout), steps).differences(expected) == {}

@@ -16,15 +16,15 @@ from paho.mqtt.properties import Properties
 
 from brokers import Broker, broker
 from children import WAIT
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.retained.board import TopicPresenter
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.brokers.mqtt.sink import MqttSink
+from tidelog.connectors.brokers.mqtt.source import MqttSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.retained.board import TopicPresenter
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.mqtt.sink import MqttSink
-from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.testing.connectors import PLAN, Arrival, SinkBench, SinkKit, SourceBench, SourceKit, number_in
 from wires import Wire
 

@@ -10,11 +10,11 @@ import pytest
 from edge_nodes import INT64, EdgeNode
 
 from brokers import Broker, broker
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.settings import BrokerSettings
+from tidelog.connectors.field.sparkplug.source import SparkplugSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import MapSettings
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.settings import BrokerSettings
-from tidelog.connectors.sparkplug.source import SparkplugSource
 from tidelog.testing.connectors import PLAN, SourceBench, SourceKit
 from waiting import eventually
 from wires import Wire

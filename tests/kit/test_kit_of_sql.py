@@ -14,9 +14,9 @@ import pytest
 
 from databases import Postgres, postgres
 from tidelog.connectors import JsonEncoder
-from tidelog.connectors.sql.database import database
-from tidelog.connectors.sql.sink import SqlSink
-from tidelog.connectors.sql.tables import tables_of
+from tidelog.connectors.databases.sql.database import database
+from tidelog.connectors.databases.sql.sink import SqlSink
+from tidelog.connectors.databases.sql.tables import tables_of
 from tidelog.testing.connectors import PLAN, POISON, Arrival, SinkBench, SinkKit, alarm
 from wires import Wire
 
@@ -84,7 +84,7 @@ class PostgresBench(SinkBench):
     def arrived(self) -> Sequence[Arrival]:
         try:
             table = f"{self._prefix}alarm"
-            found = self._reader.execute(f"SELECT n FROM {table} ORDER BY xmin::text::bigint, ctid".encode())  # noqa: S608
+            found = self._reader.execute(f"SELECT n FROM {table} ORDER BY xmin::text::bigint, ctid".encode())  # noqa: S608 - a name of this test
             return [Arrival(int(n)) for (n,) in found]
         except psycopg.errors.UndefinedTable:
             return []

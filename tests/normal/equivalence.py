@@ -41,7 +41,7 @@ def differences(program: Program, normal: NormalProgram, facts: list[GroundFact]
     derived = {atom.predicate for rule in rules_of(program) if (atom := head_atom(rule.head)) is not None}
     expected = holding(before, derived) | violated(program, normal, before)
     found = holding(after, derived | set(normal.constraints))
-    inside = lambda item: since <= item[2] <= until  # noqa: E731
+    inside = lambda item: since <= item[2] <= until  # noqa: E731 - used in the next lines alone
     return set(filter(inside, expected - found)), set(filter(inside, found - expected))
 
 

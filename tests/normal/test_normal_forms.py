@@ -457,3 +457,30 @@ def test_unchecked_programs_are_refused(text: str, code: str) -> None:
     with pytest.raises(ProgramError) as caught:
         normalise(parse(text))
     assert [finding.code for finding in caught.value.diagnostics] == [code]
+
+
+def test_parts_of_a_join_are_not_multiplied() -> None:
+    """What a part says beyond the head's variables is no matter to the others; what a comparison ties is one part."""
+    assert_becomes(
+        "p(X) :- a(X), b(Y), c(Y, Z), d(Z)",
+        """
+        'p.1' :- b(Y), c(Y, Z), d(Z).
+        p(X) :- a(X), 'p.1'.
+        """,
+    )
+    assert_becomes(
+        "p(X) :- b(X, Y), c(Y), d(X, Z), e(Z)",
+        """
+        'p.1'(X) :- b(X, Y), c(Y).
+        'p.2'(X) :- d(X, Z), e(Z).
+        p(X) :- 'p.1'(X), 'p.2'(X).
+        """,
+    )
+    for rule in (
+        "p(X) :- a(X), b(Y), c(Z), Y < Z, Z < X.",
+        "p(X) :- a(X), b(X, Y), c(Y).",
+        "p(X, Y) :- a(X), b(Y), c(Y).",
+        "p(X) :- a(X), b(Y), c(Z).",
+        "p :- on, b(Y), c(Y).",
+    ):
+        assert_becomes(rule, rule)

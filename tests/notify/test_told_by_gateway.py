@@ -72,14 +72,14 @@ def post(url: str, body: object, token: str) -> Any:
     """What the gateway says to a request."""
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - an address of this machine
-    with urllib.request.urlopen(request, timeout=WAIT) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=WAIT) as answer:  # noqa: S310 - likewise
         return json.loads(answer.read())
 
 
 def ask(url: str, token: str) -> str:
     """What the gateway tells who asks."""
     request = urllib.request.Request(url, headers={"authorization": f"Bearer {token}"})  # noqa: S310 - of this machine
-    with urllib.request.urlopen(request, timeout=WAIT) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=WAIT) as answer:  # noqa: S310 - likewise
         return str(answer.read().decode())
 
 

@@ -16,7 +16,7 @@ from tidelog.plans.data.actions import Action, action_record
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.alarms import ACTIONS
+from tidelog.plans.tree.declared.alarms import ACTIONS
 from tidelog.plans.tree.syntax import Interval
 
 LAST = 24

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from oracle.evaluate import GroundFact
 from oracle.values import compare
-from tidelog.plans.tree.machines import written_head
+from tidelog.plans.tree.declared.machines import written_head
 from tidelog.plans.tree.syntax import (
     Atom,
     Comparison,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tidelog.commands.signals import noted_signals
+from tidelog.connectors.lake.origins import Access, Origin, read_origins
 from tidelog.connectors.spark.cluster import requirements
-from tidelog.connectors.spark.origins import Access, Origin, read_origins
 from tidelog.plans.diagnostics.errors import ConnectorError
 
 

@@ -14,15 +14,15 @@ from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.spark.run import shared
 from tidelog.commands.spark.start import described, interruptible, stream_settings
-from tidelog.connectors.spark import Ingestion
+from tidelog.connectors.lake.origins import place_of
+from tidelog.connectors.lake.places import is_remote, on_this_machine, uri_of
 from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.cluster.queries import reason, why
-from tidelog.connectors.spark.places import held_alone, is_remote, on_this_machine, uri_of
+from tidelog.connectors.spark.places import held_alone
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.outputs.folders import LocalFolder, claim_checkpoint, claim_tables
 from tidelog.connectors.spark.running.outputs.sinks import Lines, Tables, parse_sinks
-from tidelog.connectors.spark.tables.tables import Tables as IngestTables
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
@@ -319,13 +319,10 @@ def test_partitions_follow_from_buckets() -> None:
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:
-    """Checkpoints of `ingest`, and its tables but for S3, cannot be behind a scheme, and are never made under its name."""
+    """What has to be on this machine cannot be behind a scheme, and is never made under its name."""
     assert on_this_machine("file:///tables", "tables") == "/tables"
-    remote = "(not behind `hdfs:`|are in a folder of this machine)"
-    for path, message in (("hdfs://b/t", remote), ("", "need the name of a folder")):
+    for path, message in (("hdfs://b/t", "not behind `hdfs:`"), ("", "need the name of a folder")):
         with pytest.raises(SpecError, match=message):
-            IngestTables(path)
-        with pytest.raises(SpecError, match=message):
-            Ingestion(["outbox"], "tables", path)
+            on_this_machine(path, "tables")
     with pytest.raises(SpecError, match="outboxes are in a folder"):
-        Ingestion(["s3a://b/box"], "tables", "checkpoint")
+        place_of("s3a://b/box")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tidelog
+from tidelog.connectors.lake.places import uri_of
 from tidelog.connectors.spark.cluster.queries import run_query
-from tidelog.connectors.spark.places import uri_of
 from tidelog.connectors.spark.running.outputs.delivery import FACTS, LETTERS, VIOLATIONS, Delivery
 from tidelog.connectors.spark.running.outputs.folders import RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.parcels import COLUMNS, OUT, Parcels

@@ -23,7 +23,7 @@ import tidelog
 from spark.packs import facts_in
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.framing import MAX_LINE, LineReader
-from tidelog.connectors.spark import Ingestion, parse_fields
+from tidelog.connectors.lake import Ingestion, parse_fields
 from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
@@ -706,17 +706,17 @@ def test_parquet_and_tables_on_spark(spark: SparkSession, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("fields", [{}, {"hot": parse_fields("sensor: text, value: number")}])
 def test_tables_of_derived_facts(spark: SparkSession, fill: Fill, tmp_path: Path, fields: dict[str, Any]) -> None:
-    """What `tidelog spark ingest` has made of derived facts is read back as those facts."""
+    """What `tidelog ingest` has made of derived facts is read back as those facts."""
     origin = fill(
         "n1", [("hot", ("a b", 1), 0, 5), ("hot", ("007", 2.5), 3, 3), ("hot", ("c", 1), NEG, 8), ("hot", ("d", 1), 2, POS)]
     )
     tables = os.fspath(tmp_path / "tables")
-    with Ingestion([origin], tables, os.fspath(tmp_path / "checkpoint"), fields=fields) as ingestion:
-        ingestion.run(spark, once=True)
+    with Ingestion([origin], tables, fields=fields) as ingestion:
+        ingestion.run(once=True)
     program = (
         "timeline rational, unit 1 s, resolution 1.\ninput hot(sensor: text, value: number).\noutput q.\nq(S) :- hot(S, _)."
     )
-    for path in (os.path.join(tables, "hot"), f"tidelog+{tables}/hot"):
+    for path in (os.path.join(tables, "hot"), f"delta+{tables}/hot"):
         read = Read.frame(read_input(spark, parse_input(path, 1), job(program), streaming=False))
         assert read.letters == []
         assert sorted(read.facts, key=repr) == [

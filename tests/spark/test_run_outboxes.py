@@ -24,9 +24,9 @@ from children import WAIT
 from spark.quick import environment
 from tidelog.commands.spark.start import described
 from tidelog.connectors.http import HttpServer, HttpSettings
+from tidelog.connectors.lake.origins import NO_ACCESS, Access, Origin, read_origins, source_options
 from tidelog.connectors.outbox.file import OutboxSchema
 from tidelog.connectors.outbox.outbox import OutboxReader
-from tidelog.connectors.spark.origins import NO_ACCESS, Access, Origin, read_origins, source_options
 from tidelog.connectors.spark.running.inputs.arrivals import FACTS
 from tidelog.connectors.spark.running.inputs.inputs import Input, parse_input, read_input
 from tidelog.connectors.spark.running.inputs.outbox_rows import FACT, FactReader, FactsOfTask

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 
+from tidelog.connectors.lake.origins import Origin
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark import TidelogDataSource
-from tidelog.connectors.spark.origins import Origin
 from tidelog.connectors.spark.source import OutboxStreamReader, Reading, share
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError

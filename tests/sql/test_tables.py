@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import tidelog
 from databases import Postgres, postgres
 from tidelog.connectors import JsonEncoder
-from tidelog.connectors.sql.database import Address, database
-from tidelog.connectors.sql.sink import SqlSink
-from tidelog.connectors.sql.tables import tables_of
+from tidelog.connectors.databases.sql.database import Address, database
+from tidelog.connectors.databases.sql.sink import SqlSink
+from tidelog.connectors.databases.sql.tables import tables_of
 from tidelog.gateway.backgrounds import fetch
 from tidelog.gateway.file.settings import BackgroundSettings
 from tidelog.plans.data.changes import ChangeRecord, RetractedChange

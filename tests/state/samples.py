@@ -25,7 +25,7 @@ from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.outbox.sink import OutboxSink
 from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.storms import Storm
+from tidelog.plans.tree.declared.storms import Storm
 from tidelog.runtime.ports.durability import Changes, Kept
 
 ROOT = Path(__file__).parents[1] / "fixtures/stored"
@@ -184,21 +184,10 @@ def write(sample: Sample, folder: Path) -> None:
     (folder / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def write_tables(folder: Path) -> None:
-    """Tables of Parquet of two versions."""
-    from spark.test_tables import run, write  # noqa: PLC0415 - it needs Spark's types
-
-    write(folder, 0, {("hot", "n1"): [run(0, 3, 1), run(7, 9, 2)], ("cold", "n2"): [run(5, 6, 1)]})
-    write(folder, 1, {("hot", "n1"): [run(4, 5, 3, '"other"')]})
-
-
 def main() -> None:
     """Write the samples of this version anew."""
     place = ROOT / version.VERSION
     shutil.rmtree(place, ignore_errors=True)
-    write_tables(place / "tables")
-    shutil.make_archive(str(place / "tables"), "zip", place / "tables")
-    shutil.rmtree(place / "tables")
     for sample in samples():
         folder = place / sample.name
         os.makedirs(folder)

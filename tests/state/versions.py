@@ -10,7 +10,7 @@ import pytest
 
 from tidelog import version
 from tidelog.plans.compiling import compile as compiling
-from tidelog.plans.tree.alarms import Alarm
+from tidelog.plans.tree.declared.alarms import Alarm
 from tidelog.plans.tree.names import FreshNames
 from tidelog.plans.tree.syntax import Rule
 

@@ -56,12 +56,15 @@ FILES = {
     "opcua.toml": GATEWAY.format(
         source='type = "opcua"\nurl = "opc.tcp://10.0.0.5:4840"\nnode = [{ name = "a", id = "ns=2;s=A" }]\n'
     ),
+    "kafka.toml": GATEWAY.format(source='type = "kafka"\nbrokers = "10.0.0.5:9092"\ntopics = ["a"]\n'),
+    "nats.toml": GATEWAY.format(source='type = "nats"\nurl = "nats://10.0.0.5:4222"\nsubject = "a.>"\n'),
+    "otel.toml": GATEWAY.format(source='type = "mqtt"\nurl = "mqtt://localhost:1883"\ntopics = ["a/+"]\n')
+    + '[telemetry]\nendpoint = "http://10.0.0.5:4318"\n',
     "sparkplug.toml": GATEWAY.format(source='type = "sparkplug"\nurl = "mqtt://localhost:1883"\n'),
     "sql.toml": GATEWAY.format(source='type = "mqtt"\nurl = "mqtt://localhost:1883"\ntopics = ["a/+"]\n').replace(
         'type = "spec"\nspec = "-"', 'type = "sql"\nurl = "postgresql://u@10.0.0.5:5432/d"'
     ),
     "tide.py": "from pygments.lexers import get_lexer_by_name\nprint(get_lexer_by_name('tide').name)\n",
-    "store.py": "import tidelog.connectors.spark.tables.s3_store\n",
     "cluster.py": "from tidelog.connectors.spark.cluster import requirements\nrequirements.check_requirements()\n",
 }
 SERVING = """\
@@ -72,17 +75,20 @@ kill -TERM $served; wait $served; cat said; grep http:// said
 NEEDING = {
     "calendar": ("tidelog check holidays.tide", "tidelog[calendar]"),
     "completion": ("tidelog completion bash", "tidelog[completion]"),
+    "delta": ("tidelog tables optimize . || true", "tidelog[delta]"),
     "demo": ("$PYTHON tide.py", "pygments"),
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),
     "gateway": ("tidelog gateway mqtt.toml --check", "tidelog[gateway]"),
     "http": (SERVING, "tidelog[http]"),
+    "kafka": ("tidelog gateway kafka.toml --check", "tidelog[gateway]"),
     "lsp": ("tidelog lsp", "tidelog[lsp]"),
     "modbus": ("tidelog gateway modbus.toml --check", "tidelog[gateway]"),
+    "nats": ("tidelog gateway nats.toml --check", "tidelog[gateway]"),
     "opcua": ("tidelog gateway opcua.toml --check", "tidelog[gateway]"),
+    "otel": ("tidelog gateway otel.toml --check", "tidelog[gateway]"),
     "sparkplug": ("tidelog gateway sparkplug.toml --check", "tidelog[gateway]"),
     "sql": ("tidelog gateway sql.toml --check", "tidelog[gateway]"),
     "pygments": ("$PYTHON tide.py", "pygments"),
-    "s3": ("$PYTHON store.py", "boto3"),
     "spark": ("$PYTHON cluster.py", "tidelog[spark]"),
 }
 """For each extra a command that needs it, and what it says that is missing where tidelog is installed alone."""

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -82,9 +83,9 @@ def _wider(time: str) -> Iterator[str]:
     """The same with a closed end in place of an open one, or, where it is closed, with an end further on."""
     begin, end = _begin(time), _end(time)
     if "inf" not in begin:
-        yield f"[{begin[1:]},{end}" if begin[0] == "(" else f"[{int(begin[1:]) - 1},{end}"
+        yield f"[{begin[1:]},{end}" if begin[0] == "(" else f"[{Fraction(begin[1:]) - 1},{end}"
     if "inf" not in end:
-        yield f"{begin},{end[:-1]}]" if end[-1] == ")" else f"{begin},{int(end[:-1]) + 1}]"
+        yield f"{begin},{end[:-1]}]" if end[-1] == ")" else f"{begin},{Fraction(end[:-1]) + 1}]"
 
 
 def _renamed(certificate: dict[str, Any], path: tuple[int, ...]) -> Iterator[Mutant]:

@@ -110,14 +110,30 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     "spark": (
         ("tidelog spark run alarm.tide --in /data/readings", "a program over history"),
-        ("tidelog spark ingest --from outbox --to tables --checkpoint ingested", "derived facts to tables"),
+        ("tidelog spark run alarm.tide --in /data/tables/hot", "over a table of derived facts"),
     ),
-    "spark ingest": (
-        ("tidelog spark ingest --from outbox --to tables --checkpoint ingested --once", "what is there now"),
+    "ingest": (
+        ("tidelog ingest --from outbox --to tables --once", "what is there now"),
         (
-            "tidelog spark ingest --from http://gw:8080/outbox/hot --to tables --checkpoint ingested --every 60",
-            "each minute what a gateway has told",
+            "tidelog ingest --from http://gw:8080/outbox/hot --to s3://plant/tables --every 60",
+            "each minute what a gateway told",
         ),
+    ),
+    "tables": (
+        ("tidelog tables optimize /data/tables", "few large files of many small ones"),
+        ("tidelog tables take-over /data/old --to /data/tables", "tables of an older version"),
+    ),
+    "tables optimize": (
+        ("tidelog tables optimize /data/tables", "all tables there"),
+        ("tidelog tables optimize s3://plant/tables hot --megabytes 256", "one of them, with larger files"),
+    ),
+    "tables vacuum": (
+        ("tidelog tables vacuum /data/tables", "what no version of the last week needs"),
+        ("tidelog tables vacuum /data/tables hot --hours 24", "of one table, of the last day"),
+    ),
+    "tables take-over": (
+        ("tidelog tables take-over /data/old --to /data/tables", "from a folder"),
+        ("tidelog tables take-over s3://plant/old --to s3://plant/tables", "from a bucket"),
     ),
     "spark run": (
         ("tidelog spark run alarm.tide --in /data/readings --out parquet:/data/alarms", "over history"),
@@ -171,7 +187,7 @@ EXIT_CODES: Mapping[str, str] = {
     "1": "the program, the data or the answer is bad; with --strict, a record could not be used",
     "2": "the command line is wrong, or a question could not be decided",
     "3": "entails: inconsistent, so that everything follows",
-    "4": "spark ingest --once: some gateways were away",
+    "4": "ingest --once: some gateways were away",
     "70": "a fault of tidelog itself, which decides nothing",
     "130, 143": "stopped by SIGINT, SIGTERM",
     "141": "nobody reads the answers any more",

@@ -13,7 +13,7 @@ from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.diagnostics.errors import Span
 from tidelog.plans.language.printing import format_statement, format_times
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.alarms import STATES, Alarm
+from tidelog.plans.tree.declared.alarms import STATES, Alarm
 
 _MOST_RULES = 5
 """How many rules of a predicate are shown."""

@@ -16,7 +16,7 @@ from tidelog.plans.language.formatting.program import tokens_of
 from tidelog.plans.language.parser import MAX_STATEMENTS, parse_what_reads
 from tidelog.plans.language.statements import RawStatement, StatementKind, split_statements
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.alarms import Alarm, is_of_alarm
+from tidelog.plans.tree.declared.alarms import Alarm, is_of_alarm
 from tidelog.plans.tree.walk import head_atom, written
 
 Role = Literal[

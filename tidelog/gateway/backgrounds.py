@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from tidelog.connectors.sql.database import Refused, database
+from tidelog.connectors.databases.sql.database import Refused, database
 from tidelog.gateway.file.settings import BackgroundSettings
 from tidelog.plans.diagnostics.errors import SpecError, TidelogError
 

@@ -15,7 +15,7 @@ from tidelog.gateway.kinds.settings import TakesMessages
 from tidelog.plans.islands.islands import islands_of
 from tidelog.plans.proving.emptiness import empty_predicates
 from tidelog.plans.proving.findings import book_of
-from tidelog.plans.tree.alarms import alarms_of, is_of_alarm
+from tidelog.plans.tree.declared.alarms import alarms_of, is_of_alarm
 from tidelog.plans.tree.syntax import Input
 from tidelog.plans.tree.walk import statements_of
 

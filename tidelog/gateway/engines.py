@@ -12,7 +12,7 @@ from anyio.abc import TaskStatus
 
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.http.desk.acting import ShowsAlarms
-from tidelog.connectors.http.watching.devices import Devices
+from tidelog.connectors.http.watching.devices import PostedTo
 from tidelog.connectors.http.watching.watch import KEPT_FACTS, Watch
 from tidelog.connectors.mapping.messages import HearsMessages, Message, write_recorded
 from tidelog.connectors.outbox.outbox import Outbox
@@ -23,11 +23,11 @@ from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.connectors.transport.links import Linked
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.settings import GatewaySettings
-from tidelog.gateway.observing import Observers, TapObserver
+from tidelog.gateway.listening.observing import Observers, TapObserver, TracedObservers, TracesSinks
+from tidelog.gateway.listening.step_taps import StepTaps
+from tidelog.gateway.listening.taps import Taps
 from tidelog.gateway.outboxes import close_outboxes
 from tidelog.gateway.reasons import Reasons
-from tidelog.gateway.step_taps import StepTaps
-from tidelog.gateway.taps import Taps
 from tidelog.runtime.actors.clock import read_max_ahead
 from tidelog.runtime.actors.supervision import RestartPolicy
 from tidelog.runtime.durable.hot import Hot
@@ -35,6 +35,7 @@ from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.actors import read_actors
 from tidelog.runtime.ports.durability import Backlog, Keep, SinkLimits
+from tidelog.runtime.ports.interfaces import Observer
 from tidelog.runtime.running.runner import GRACE, Runner
 from tidelog.runtime.running.settings import RunSettings
 from tidelog.runtime.sessions.settings import Settings
@@ -48,10 +49,10 @@ PATIENCE = RestartPolicy(attempts=1_000_000_000, delay=0.5, longest=60.0)
 class Running:
     """Runs one program until it is stopped, or its sources have ended; with a `store`, from where an earlier run has come.
 
-    `watch` shows it over HTTP.
+    `watch` shows it over HTTP, `tracing` makes spans of what it does.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         unit: Unit,
         settings: GatewaySettings,
@@ -61,7 +62,9 @@ class Running:
         watch: Watch | None = None,
         store: StateDirectory | None = None,
         outboxes: Mapping[str, Outbox] | None = None,
+        tracing: TracesSinks | None = None,
     ) -> None:
+        self._tracing = tracing
         self.unit, self._settings, self._taps, self._watch, self._store = unit, settings, taps, watch, store
         self._outboxes = outboxes or {}
         self._times = TimeFormatter(unit.plan.timeline, settings.iso and unit.plan.timeline.unit is not None)
@@ -77,7 +80,7 @@ class Running:
         if watch is not None:
             ends = (*unit.sources.items(), *unit.sinks.items())
             watch.links = {name: end for name, end in ends if isinstance(end, Linked)}
-            watch.devices = [source for source in unit.sources.values() if isinstance(source, Devices)]
+            watch.devices = [source for source in unit.sources.values() if isinstance(source, PostedTo)]
         explaining = [sink for sink in unit.sinks.values() if isinstance(sink, Explaining) and sink.asks_why]
         self.engine = self._make(letters, remembers=watch is not None or bool(explaining))
         self.engine.write_times(self._times)
@@ -128,7 +131,7 @@ class Running:
     def _supervision(self) -> Supervision:
         """What becomes of actors that fail."""
         told = self._settings.supervision
-        return Supervision(told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes)
+        return Supervision(told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes, told.answers_within)
 
     def _sink_limits(self) -> dict[str, SinkLimits]:
         """What sinks are spared, by the names that the engine knows."""
@@ -139,7 +142,9 @@ class Running:
         """Those who are told what the engine does."""
         names = [f"{name} facts" if name in self._mapped else name for name in self.unit.sources]
         taps = TapObserver(self._taps, self.unit.plan, names, self.unit.choices, iso=not self._times.is_plain)
-        return Observers([taps] if self._watch is None else [self._watch, taps], self.unit.sinks.values())
+        observers: list[Observer] = [taps] if self._watch is None else [self._watch, taps]
+        sinks = self.unit.sinks.values()
+        return Observers(observers, sinks) if self._tracing is None else TracedObservers(observers, sinks, self._tracing)
 
     @property
     def tapped(self) -> list[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from tidelog.connectors.transport.addresses import parse_host_port
 from tidelog.gateway.file.settings import GatewaySettings, HttpFileSettings
-from tidelog.gateway.taps import tap_path
+from tidelog.gateway.listening.taps import tap_path
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from tidelog.plans.diagnostics.visible import visible
 

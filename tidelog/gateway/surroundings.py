@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from tidelog.gateway.file.settings import GatewaySettings
@@ -18,7 +19,7 @@ def check_surroundings(settings: GatewaySettings, folder: Path) -> None:
     `folder` is that of the file.
     """
     wrong = [*_of_state(settings, folder), *_of_letters(settings, folder), *_of_tap(settings, folder)]
-    wrong += _of_ends(settings, folder)
+    wrong += [*_of_ends(settings, folder), *_of_telemetry(settings, folder)]
     if wrong:
         raise SpecError("; ".join(wrong))
 
@@ -33,6 +34,31 @@ def _of_ends(settings: GatewaySettings, folder: Path) -> Iterator[str]:
                 check(end, place)
         except SpecError as error:
             yield f"`{end.name}`: {error}"
+
+
+def _of_telemetry(settings: GatewaySettings, folder: Path) -> Iterator[str]:
+    told = settings.telemetry
+    if told is None:
+        return
+    if not told.endpoint.startswith(("http://", "https://")):
+        yield f"`telemetry`: `endpoint` is of the form `http://HOST:PORT` or `https://HOST:PORT`, got `{told.endpoint}`"
+    if told.ca and not (folder / told.ca).is_file():
+        yield f"`telemetry`: `ca`: there is no file `{folder / told.ca}`"
+    for name, secret in told.headers.items():
+        try:
+            secret.reveal(folder)
+        except SpecError as error:
+            yield f"`telemetry`: `headers.{name}`: {error}"
+    if any(not _is_there(name) for name in ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")):
+        yield "`telemetry` needs the libraries of OpenTelemetry: install `tidelog[otel]`"
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module is installed; it is not loaded."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _of_state(settings: GatewaySettings, folder: Path) -> Iterator[str]:

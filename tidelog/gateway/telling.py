@@ -12,8 +12,8 @@ from tidelog.gateway.kinds.settings import Chooses, EndSettings, ShowingSinkSett
 from tidelog.plans.data.facts import PredicateSchema
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.tree.declared.storms import COUNT, COUNTED, STORM, Storm
 from tidelog.plans.tree.gates import Gate
-from tidelog.plans.tree.storms import COUNT, COUNTED, STORM, Storm
 
 _PARTS: Final[dict[str, Literal["active", "told"]]] = {"all": "active", "causes": "told"}
 _STORMS: Final = {

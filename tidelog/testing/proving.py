@@ -12,8 +12,8 @@ from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.findings import beside, book_of, in_order
 from tidelog.plans.proving.judging import Judge
-from tidelog.plans.tree.alarms import alarms_of
-from tidelog.plans.tree.machines import machine_of
+from tidelog.plans.tree.declared.alarms import alarms_of
+from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.testing.witnessing import Searcher, Witness
 
 Answer = Literal["ends", "begins", "never ends", "never", "undecided"]

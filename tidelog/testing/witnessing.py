@@ -19,7 +19,7 @@ from tidelog.plans.proving.ending import endings
 from tidelog.plans.proving.guessing import Fact, Guesser
 from tidelog.plans.proving.rulebook import Rulebook
 from tidelog.plans.proving.thresholds import Band, bands_of, crossing
-from tidelog.plans.tree.machines import machine_of
+from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.plans.tree.syntax import (
     AlarmDeclaration,
     Ask,

@@ -14,7 +14,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.diagnostics.suggestions import suggest
-from tidelog.plans.tree.alarms import ACTIONS, ActionName
+from tidelog.plans.tree.declared.alarms import ACTIONS, ActionName
 from tidelog.plans.tree.numerals import shorten
 
 KEYS = ("predicate", "args", "time", "interval", "retract")

@@ -20,7 +20,7 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.alarms import ACTIONS, ActionName
+from tidelog.plans.tree.declared.alarms import ACTIONS, ActionName
 
 MOST_PENDING: Final = 10_000
 """How many actions may lie ahead of the stream."""

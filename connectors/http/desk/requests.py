@@ -21,7 +21,7 @@ from tidelog.plans.alarms.figures import DAY, Window, length_of_second
 from tidelog.plans.data.actions import Action
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError
-from tidelog.plans.tree.alarms import ACTIONS, ActionName
+from tidelog.plans.tree.declared.alarms import ACTIONS, ActionName
 
 AT_ONCE: Final = 1_000
 """How many alarms, or entries, one answer has unless told otherwise (`?size=`)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -65,20 +66,31 @@ class Posting:
             return refusal
         if (reason := self._fences.why_refused(request.headers)) is not None:
             return JSONResponse({"error": reason}, 412)
+        with self.place() as has_place:
+            if not has_place:
+                return JSONResponse({"error": "too many requests at once; try again"}, 429, _RETRY)
+            try:
+                body = await self.body(request)
+                return await take(request, body, watch, wait)
+            except BodyError as error:
+                return JSONResponse({"error": str(error)}, error.status, {"connection": "close"})
+            except ClientDisconnect:
+                return Response(status_code=400)
+
+    @contextmanager
+    def place(self) -> Iterator[bool]:
+        """A place among the requests that are answered at once; False where there is none."""
         if self.count >= self._settings.max_posts:
-            return JSONResponse({"error": "too many requests at once; try again"}, 429, _RETRY)
+            yield False
+            return
         self.count += 1
         try:
-            body = await self._body(request)
-            return await take(request, body, watch, wait)
-        except BodyError as error:
-            return JSONResponse({"error": str(error)}, error.status, {"connection": "close"})
-        except ClientDisconnect:
-            return Response(status_code=400)
+            yield True
         finally:
             self.count -= 1
 
-    async def _body(self, request: Request) -> bytes:
+    async def body(self, request: Request) -> bytes:
+        """All of a request's body; BodyError where it is too long, or does not come."""
         most = self._settings.max_body
         told = request.headers.get("content-length", "0")
         if told.isdigit() and int(told) > most:
@@ -109,7 +121,7 @@ class Posting:
             if not ingest.is_open:
                 return JSONResponse({"error": "the program does not run, or takes nothing that is posted"}, 503, _RETRY)
             return JSONResponse({"error": "the engine is busy; nothing was taken; try again"}, 429, _RETRY)
-        reached = "no" if batch.ticket is None else await _wait(watch, batch.ticket, wait)
+        reached = "no" if batch.ticket is None else await wait_for(watch, batch.ticket, wait)
         if batch.ticket is not None and batch.ticket.is_lost:
             return JSONResponse({"error": "the program has ended before this was stored; send it again"}, 503, _RETRY)
         return _told(batch, reached)
@@ -132,7 +144,7 @@ def _wrong_wait(wait: str, watch: Watch) -> Response | None:
     return None
 
 
-async def _wait(watch: Watch, ticket: Ticket, wait: str) -> str:
+async def wait_for(watch: Watch, ticket: Ticket, wait: str) -> str:
     """How far the facts have come when the request is answered."""
     reached = "no"
     if wait != "no":

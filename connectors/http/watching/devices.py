@@ -18,20 +18,33 @@ _OWN = frozenset(
 """The first levels of the server's own addresses."""
 
 
-class Devices(Ingest):
-    """Makes facts of each request's body by a mapper. A message's topic is what stands behind `path` in the address, or the
-    source's name where nothing does.
+class PostedTo(Ingest):
+    """A source that is posted to below a path. With a `token` that has to be told, and nobody need know that of the page."""
 
-    With a `token` devices have to tell it, and need not know that of the page. SpecError for a path that cannot be.
+    def __init__(self, name: str, path: str, *, token: str | None = None) -> None:
+        super().__init__(name=name)
+        self.path = path
+        self.has_token = token is not None
+        self._digest = sha256((token or "").encode()).digest()
+
+    def topic(self, path: str) -> str | None:
+        """What a request to this address is about; None where the address is another one."""
+        raise NotImplementedError
+
+    def is_token(self, told: str) -> bool:
+        """Whether this is the token; takes the same time whatever it is."""
+        return self.has_token and hmac.compare_digest(sha256(told.encode("utf-8", "replace")).digest(), self._digest)
+
+
+class Devices(PostedTo):
+    """Makes facts of each request's body by a mapper. A message's topic is what stands behind `path` in the address, or the
+    source's name where nothing does. SpecError for a path that cannot be.
     """
 
     def __init__(
         self, name: str, path: str, mapper: Mapper, *, token: str | None = None, now: Callable[[], float] = time.time
     ) -> None:
-        super().__init__(name=name)
-        self.path = check_path(path)
-        self.has_token = token is not None
-        self._digest = sha256((token or "").encode()).digest()
+        super().__init__(name, check_path(path), token=token)
         self._mapper, self._now = mapper, now
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
 
@@ -40,10 +53,6 @@ class Devices(Ingest):
         if path == self.path:
             return self.name
         return path[len(self.path) + 1 :] or self.name if path.startswith(f"{self.path}/") else None
-
-    def is_token(self, told: str) -> bool:
-        """Whether this is the token; takes the same time whatever it is."""
-        return self.has_token and hmac.compare_digest(sha256(told.encode("utf-8", "replace")).digest(), self._digest)
 
     def read(self, topic: str, body: bytes) -> Posted:
         """The facts of a body, and what could not be read."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidelog.connectors.formats.json.encoder import JsonEncoder
 from tidelog.connectors.http.desk.desk import Desk
-from tidelog.connectors.http.watching.devices import Devices
+from tidelog.connectors.http.watching.devices import PostedTo
 from tidelog.connectors.http.watching.feed import Feed
 from tidelog.connectors.http.watching.ingest import Ingest, Posted, Ticket
 from tidelog.connectors.http.watching.lanes import Lanes
@@ -61,8 +61,8 @@ class Watch:
     ) -> None:
         self.name = plan.name if name is None else name
         self.ingest = Ingest()
-        self.devices: list[Devices] = []
-        """The sources of the program that are posted to by devices."""
+        self.devices: list[PostedTo] = []
+        """The sources of the program that are posted to."""
         self.links: Mapping[str, Linked] = {}
         """The ends that count what passes on their connections, by their names in the file."""
         self.feed = Feed(kept_answers, kept_bytes)

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 import pyarrow as pa
 
-from tidelog.connectors.spark.places import uri_of
+from tidelog.connectors.lake.places import uri_of
 from tidelog.connectors.spark.running.outputs.folders import Folder
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
 from tidelog.plans.diagnostics.errors import SpecError

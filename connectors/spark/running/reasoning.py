@@ -11,10 +11,11 @@ import msgspec
 from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
+from tidelog.connectors.lake.arguments import PLAIN, parse_declaration
 from tidelog.connectors.outbox.file import OutboxPredicate, describe
-from tidelog.connectors.spark.arguments import PLAIN, parse_declaration
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
+from tidelog.connectors.spark.columns import interval_columns
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.frames import rows_as_parcels
@@ -24,7 +25,6 @@ from tidelog.connectors.spark.running.outputs.answer_rows import answer_rows, re
 from tidelog.connectors.spark.running.outputs.table_rows import table_rows
 from tidelog.connectors.spark.running.parcels import FACT
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.connectors.spark.tables.columns import interval_columns
 from tidelog.plans.checks.types import differing_field
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError

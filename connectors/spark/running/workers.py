@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from zipimport import zipimporter
 
-from tidelog.runtime import collecting
+from tidelog.runtime.ports import collecting
 
 _DEATH_SIGNAL = 1
 """What `prctl` calls the signal that a process gets when its parent has ended."""

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from tidelog.plans.diagnostics.errors import NOWHERE, Diagnostic, Note
 from tidelog.plans.tree import syntax
-from tidelog.plans.tree.alarms import STATES, Alarm, alarms_of, is_of_alarm
+from tidelog.plans.tree.declared.alarms import STATES, Alarm, alarms_of, is_of_alarm
 from tidelog.plans.tree.walk import atoms, derived, head_atom, statements_of, written
 
 MAX_ALARMS = 500

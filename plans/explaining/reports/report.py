@@ -31,7 +31,7 @@ from tidelog.plans.explaining.reports.stage_report import stage_fields, stage_li
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.partition import Partition, partitions_of
 from tidelog.plans.stages.stages import StagePlan, stages_of
-from tidelog.plans.tree.alarms import Alarm
+from tidelog.plans.tree.declared.alarms import Alarm
 from tidelog.plans.tree.walk import forward_part
 
 

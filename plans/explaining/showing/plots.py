@@ -15,7 +15,7 @@ from tidelog.plans.pictures.paint import Theme
 from tidelog.plans.pictures.picture import Picture
 from tidelog.plans.pictures.text import table_html
 from tidelog.plans.pictures.timeline import WIDTH, draw
-from tidelog.plans.tree.alarms import alarms_of, is_within_alarm
+from tidelog.plans.tree.declared.alarms import alarms_of, is_within_alarm
 from tidelog.plans.tree.syntax import Program
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.tree.machines import keeping
+from tidelog.plans.tree.declared.machines import keeping
 
 
 def keep_assigned(program: NormalProgram) -> NormalProgram:
-    """Put one rule in place of that which tells what is assigned (`plans/tree/machines.py`).
+    """Put one rule in place of that which tells what is assigned (`plans/tree/declared/machines.py`).
 
     >>> from tidelog.plans.normal.normalise import text_after
     >>> print(text_after("keep_assigned", "mode(M) := on :- start(M). mode(M) := none :- stop(M)."))

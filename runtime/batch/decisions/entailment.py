@@ -34,6 +34,7 @@ from tidelog.runtime.batch.decisions.decision import (
 from tidelog.runtime.batch.decisions.model_search import Search, decide_by_models
 from tidelog.runtime.batch.decisions.race import can_race, race
 from tidelog.runtime.batch.decisions.relevance import predicates_read, relevant_part
+from tidelog.runtime.batch.demand.restricting import Asked, can_restrict, restricted
 from tidelog.runtime.batch.materialisation import MOST_ROUNDS, Materialisation
 from tidelog.runtime.intake.arguments import records_of, require_record
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
@@ -90,15 +91,20 @@ def _question(plan: BatchPlan, facts: Iterable[Record], fact: Record | None, max
 class Question:
     """Whether a fact follows from the relevant part of a program and of data; without a fact, whether they have a model.
 
-    `load` the facts, then `decide`, once.
+    `load` the facts, then `decide`, once. What a fact rests on is found before anything is derived.
     """
 
     def __init__(self, plan: BatchPlan, fact: Record | None = None, max_state: int | None = MAX_STATE_IN_BATCH) -> None:
-        self._plan = plan
         self._fact = fact
-        self._done = Materialisation(plan, "optimised", self._last_time(), max_state)
-        if fact is not None:
-            self._done.ask(fact)
+        self._max_state = max_state
+        self._waiting: list[Record] | None = [] if fact is not None and can_restrict(plan) else None
+        self._begin(plan)
+
+    def _begin(self, plan: BatchPlan) -> None:
+        self._plan = plan
+        self._done = Materialisation(plan, "optimised", self._last_time(), self._max_state)
+        if self._fact is not None:
+            self._done.ask(self._fact)
         self._ending = self._surely_ending()
         self._endless = frozenset(self._derived()) - self._ending
         self._has_an_end = all(component.ending != "unbounded" for component in plan.components)
@@ -106,7 +112,21 @@ class Question:
 
     def load(self, records: Iterable[Record]) -> None:
         """Add facts, before it is decided."""
+        if self._waiting is not None:
+            self._waiting += records
+        else:
+            self._load(records)
+
+    def _load(self, records: Iterable[Record]) -> None:
         self._done.load(self._noted(records) if self._endless else records)
+
+    def _restrict(self) -> None:
+        """Load what the fact rests on, and leave the rest."""
+        if self._fact is not None and self._waiting is not None:
+            part = restricted(self._plan, self._waiting, Asked(*self._fact[:2]))
+            self._waiting = None
+            self._begin(part.plan)
+            self._load(part.records)
 
     def _noted(self, records: Iterable[Record]) -> Iterator[Record]:
         """The given facts; those of recursion that need not end are kept apart, since automata grow with all that is known
@@ -118,6 +138,7 @@ class Question:
 
     def decide(self, method: Method = "auto", watch: Watch = UNWATCHED) -> Decision:
         """Decide it; `undecided`, and why, where the method does not get there. ValueError for no method at all."""
+        self._restrict()
         if method == "auto":
             decision = self._practically(watch)
         elif method == "materialise":

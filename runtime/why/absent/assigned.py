@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidelog.plans.data.facts import Row
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.language.printing import format_term
-from tidelog.plans.tree.machines import NOTHING, assigned_of
+from tidelog.plans.tree.declared.machines import NOTHING, assigned_of
 from tidelog.plans.tree.syntax import Constant
 from tidelog.runtime.why.evidence.clauses import Clause, Clauses
 from tidelog.runtime.why.evidence.following import Follower

@@ -10,7 +10,7 @@ from tidelog.plans.data.facts import Record, Row, format_constant
 from tidelog.plans.data.intervals import Range, subtracted
 from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import MethodError
-from tidelog.plans.tree.machines import assigned_of
+from tidelog.plans.tree.declared.machines import assigned_of
 from tidelog.plans.tree.syntax import Unary
 from tidelog.runtime.why.absent.assigned import Assignments
 from tidelog.runtime.why.absent.misses import Miss, Misses, first_time

@@ -12,7 +12,7 @@ import pytest
 import tidelog
 from children import WAIT
 from tidelog.connectors.http.watching.reasons import MOST_POINTS, values
-from tidelog.plans.tree.alarms import ACTIONS
+from tidelog.plans.tree.declared.alarms import ACTIONS
 from waiting import eventually
 from web.desk.desks import HOUR, DeskPlant, desk
 from web.plant import NOW

@@ -21,9 +21,9 @@ from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.batch.decisions.decision import METHODS
 from tidelog.runtime.batch.materialisation import Materialisation
-from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
+from tidelog.runtime.ports.collecting import collect_seldom
 
 _WRITTEN_AT_ONCE = 4096
 

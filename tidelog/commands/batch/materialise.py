@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from tidelog.commands.batch.asked_outputs import read_outputs
 from tidelog.commands.batch.facts import (
     add_batch_arguments,
     add_iso,
@@ -21,20 +22,28 @@ from tidelog.commands.outcome import BAD, DONE, count, say
 from tidelog.commands.progress import Progress
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.plans.compiling.batch import BatchPlan
-from tidelog.plans.data.facts import format_atom
+from tidelog.plans.data.facts import Record, format_atom
 from tidelog.plans.data.refining import read_exactly
 from tidelog.plans.data.repeating import both_ways, going_on
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, SpecError
-from tidelog.runtime.batch.decisions.relevance import refined
+from tidelog.runtime.batch.decisions.relevance import predicates_read, refined, relevant_part
+from tidelog.runtime.batch.demand.restricting import Asked, restricted
 from tidelog.runtime.batch.materialisation import Materialisation
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes to its parser."""
     add_batch_arguments(parser)
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="P",
+        help="derive and print what this needs alone: a predicate, or rows of it, such as 'alarm(hall, _)'",
+    )
     parser.add_argument("--until", metavar="T", help="derive nothing beyond this time")
     parser.add_argument("--rounds", type=whole, metavar="K", help="apply the rules K times (default: until nothing is new)")
     parser.add_argument(
@@ -55,9 +64,11 @@ def run(options: argparse.Namespace) -> int:
         plan = load_batch_plan(options.program)
         TimeFormatter(plan.timeline, options.iso)  # a program without a unit is told before its facts are read
         specs = parse_facts(options)
-        loader = load(plan, _timeline(plan, options.until), specs, progress, is_strict=options.strict)
-        done = Materialisation(refined(plan, loader.timeline), options.strategy, options.until, options.max_state)
-        done.load(loader.drain())
+        outputs = read_outputs(plan, options.output)
+        part = relevant_part(plan, *(item.predicate for item in outputs)) if outputs else plan
+        only = predicates_read(part, *(item.predicate for item in outputs)) if outputs else None
+        loader = load(plan, _timeline(plan, options.until), specs, progress, only, is_strict=options.strict)
+        done = _loaded(refined(part, loader.timeline), loader.drain(), outputs, options)
         _go_on(done, progress, options.rounds, has_end=options.until is not None)
         progress.clear()
         if options.stats:
@@ -66,8 +77,20 @@ def run(options: argparse.Namespace) -> int:
         if done.violation() is not None:
             say_inconsistent(done.violation(), times)
             return BAD
-        write_lines(sorted(_texts(done, times)))
+        write_lines(sorted(_texts(done, times, outputs)))
         return DONE
+
+
+def _loaded(
+    plan: BatchPlan, records: Iterable[Record], outputs: Sequence[Asked], options: argparse.Namespace
+) -> Materialisation:
+    """The materialisation with its facts; where outputs are asked for, with those that they need."""
+    if outputs:
+        part = restricted(plan, list(records), *outputs)
+        plan, records = part.plan, part.records
+    done = Materialisation(plan, options.strategy, options.until, options.max_state)
+    done.load(records)
+    return done
 
 
 def _go_on(done: Materialisation, progress: Progress, rounds: int | None, *, has_end: bool) -> None:
@@ -91,9 +114,16 @@ def _timeline(plan: BatchPlan, until: str | None) -> Timeline:
     return replace(plan.timeline, resolution=timeline.resolution)
 
 
-def _texts(done: Materialisation, times: TimeFormatter) -> Iterator[str]:
-    yield from done.texts(times.at)
-    for fact, way in both_ways(done.repeating()):
+def _texts(done: Materialisation, times: TimeFormatter, outputs: Sequence[Asked]) -> Iterator[str]:
+    if outputs:
+        told = (record for record in done.facts() if any(item.has(*record[:2]) for item in outputs))
+        yield from (f"{format_atom(name, row)}@{times.at(lo, hi)}" for name, row, lo, hi in told)
+    else:
+        yield from done.texts(times.at)
+    repeating = (
+        fact for fact in done.repeating() if not outputs or any(item.has(fact.predicate, fact.row) for item in outputs)
+    )
+    for fact, way in both_ways(repeating):
         text = f"{format_atom(fact.predicate, fact.row)}@{times.at(fact.lo, fact.hi)}"
         yield text + going_on(times.length(abs(fact.period)), way)
 

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace, settings: GatewaySettings, file: Path) -> int:
     from tidelog.commands.gateways import checks, running  # noqa: PLC0415 - few need what the extra brings
     from tidelog.gateway.health import health, take_over  # noqa: PLC0415 - likewise
-    from tidelog.gateway.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
+    from tidelog.gateway.listening.taps import listen_in, tap_path  # noqa: PLC0415 - likewise
 
     if options.messages is not None:
         return checks.try_messages(settings, file, Path(options.messages))

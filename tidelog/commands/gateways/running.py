@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -24,16 +25,19 @@ from tidelog.gateway.building import Unit, build, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.listening.taps import Taps, TapServer, tap_path
 from tidelog.gateway.logs import letter_line, letter_logged, set_up
 from tidelog.gateway.outboxes import open_outboxes
 from tidelog.gateway.states import open_state
 from tidelog.gateway.surroundings import check_surroundings
 from tidelog.gateway.systemd import Notifier
-from tidelog.gateway.taps import Taps, TapServer, tap_path
 from tidelog.plans.diagnostics.errors import SpecError, TidelogError
 from tidelog.runtime.actors.causes import first_cause
-from tidelog.runtime.collecting import collect_steadily
+from tidelog.runtime.ports.collecting import collect_steadily
 from tidelog.runtime.ports.interfaces import Rejected
+
+if TYPE_CHECKING:
+    from tidelog.gateway.listening.telemetry.sending import Telemetry
 
 logger = logging.getLogger("tidelog")
 
@@ -76,6 +80,8 @@ class Gateway:
         self._running: dict[str, Running] = {}
         self._letters: DeadLetterWriter
         self._server: over_http.HttpServer | None = None
+        self._watches: dict[str, Watch] = {}
+        self._telemetry: Telemetry | None = None
         self._reloading = anyio.Lock()
 
     async def main(self) -> int:
@@ -85,7 +91,10 @@ class Gateway:
             self._letters = await stack.enter_async_context(self._dead_letters())
             await self._listen_in(stack)
             await self._serve(stack)
+            self._measure()
             async with anyio.create_task_group() as beside:
+                if self._telemetry is not None:
+                    beside.start_soon(self._telemetry.run)
                 for work in (self._hear_stop, self._hear_others, self._ask_databases, self._notifier.keep_alive):
                     beside.start_soon(work)
                 await self._run_programs()
@@ -133,18 +142,30 @@ class Gateway:
         await stack.enter_async_context(self._server)
         logger.info("serving %s", self._server.url)
 
+    def _measure(self) -> None:
+        """Tell a collector the figures, if the file says to which: those of `/metrics`, whether that is served or not."""
+        if self._server is not None:
+            self._watches = self._server.watches
+        told = self._settings.telemetry
+        if told is not None:
+            from tidelog.connectors.http.metrics import Metrics  # noqa: PLC0415 - it loads what only those need who measure
+            from tidelog.gateway.listening.telemetry.sending import Telemetry  # noqa: PLC0415 - likewise
+
+            metrics = self._server.metrics if self._server is not None else Metrics(self._watches, lambda: 0, lambda: 0)
+            self._telemetry = Telemetry(told, self._settings.name, self._file.parent, metrics.registry)
+
     def _watch(self, unit: Unit) -> Watch | None:
-        """What is served of a program: what was seen of an earlier one of this name stays."""
-        if self._server is None:
+        """What is seen of a program, if anybody looks: what was seen of an earlier one of this name stays."""
+        if self._server is None and self._telemetry is None:
             return None
         plan, name, iso = unit.plan, unit.settings.name, self._settings.iso
-        if name in self._server.watches:
-            self._server.watches[name].replace(plan, iso=iso)
+        if name in self._watches:
+            self._watches[name].replace(plan, iso=iso)
         else:
             folder = self._state_of(unit)
             history = None if folder is None else folder / over_http.HISTORY
-            self._server.watches[name] = Watch(plan, name=name, iso=iso, history=history)
-        return self._server.watches[name]
+            self._watches[name] = Watch(plan, name=name, iso=iso, history=history)
+        return self._watches[name]
 
     def _store(self, unit: Unit) -> StateDirectory | None:
         """Where a program's state is kept, opened."""
@@ -177,7 +198,10 @@ class Gateway:
     def _make(self, unit: Unit, store: StateDirectory | None, outboxes: Mapping[str, Outbox] = NO_OUTBOXES) -> Running:
         """What runs a program."""
         watch = self._watch(unit)
-        return Running(unit, self._settings, self._letters, self._taps, watch=watch, store=store, outboxes=outboxes)
+        tracing = None if self._telemetry is None else self._telemetry.tracing(unit.settings.name)
+        return Running(
+            unit, self._settings, self._letters, self._taps, watch=watch, store=store, outboxes=outboxes, tracing=tracing
+        )
 
     async def _run(self, running: Running) -> None:
         self._running[running.unit.settings.name] = running
@@ -235,8 +259,7 @@ class Gateway:
         new = [name for name, unit in wanted.items() if not self._is_running(unit)]
         for name in old:
             await self._running.pop(name).end()
-            if self._server is not None:
-                self._server.watches.pop(name, None)
+            self._watches.pop(name, None)
         self._show_outboxes()
         for name in new:
             await self._exchange(wanted[name], before)

@@ -18,7 +18,7 @@ from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.collecting import collect_seldom
+from tidelog.runtime.ports.collecting import collect_seldom
 from tidelog.runtime.why.told import telling_all
 
 _FOR_STREAMS = frozenset({"not-in-batch"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -27,6 +27,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.numerals import shorten
 from tidelog.plans.tree.walk import is_constraint
 from tidelog.runtime.batch.decisions.relevance import predicates_read, rebuilt, refined
+from tidelog.runtime.batch.demand.restricting import Asked, restricted
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
 from tidelog.runtime.sessions.explained import explainer_of_stream
@@ -123,15 +124,26 @@ def _explained(plan: BatchPlan | Plan, options: argparse.Namespace, progress: Pr
     _note_unknown(plan, predicate, given)
     part = refined(part, given.timeline)
     fact, _ = read_fact(replace(plan.schema, timeline=given.timeline), options.fact)
+    needed = restricted(part, given.records, Asked(*fact[:2]))
+    done = _derived(needed.plan, needed.records, fact, options, progress)
+    if not done.holds(fact):  # why not is told by what comes close to it, and is not demanded
+        done = _derived(part, given.records, fact, options, progress)
+    return done.explainer(_writing(part.timeline, options)), fact
+
+
+def _derived(
+    part: BatchPlan, records: Sequence[Record], fact: Record, options: argparse.Namespace, progress: Progress
+) -> Materialisation:
+    """What follows from facts; MethodError where that has no end, and the fact is not known."""
     done = Materialisation(part, "seminaive", _until(part, fact), options.max_state)
     done.ask(fact)
-    done.load(given.records)
+    done.load(records)
     try:
         go_on(done, progress)
     except (EndlessError, DataError) as error:  # it goes on for ever, or has left the times that the timeline can hold
         if not done.holds(fact):
             raise MethodError(str(error)) from error
-    return done.explainer(_writing(part.timeline, options)), fact
+    return done
 
 
 def _writing(timeline: Timeline, options: argparse.Namespace) -> Writing:

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from tidelog.commands.given import add_facts, named_facts
 from tidelog.commands.help_pages import page
+from tidelog.commands.lake.access import access_of, add_access_options
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
-from tidelog.commands.spark.access import access_of, add_access_options
 from tidelog.commands.spark.settings import settings_of
 from tidelog.commands.streams.overlap import check_overlap
 from tidelog.connectors import spark
+from tidelog.connectors.lake.places import is_remote, local_path
 from tidelog.connectors.outbox.client import FORM
-from tidelog.connectors.spark.places import held_alone, is_remote, local_path
+from tidelog.connectors.spark.places import held_alone
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.inputs.outboxes import check_outboxes, gone_from

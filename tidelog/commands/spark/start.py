@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING
 import anyio
 
 from tidelog.commands.given import say_unusable
+from tidelog.commands.lake.access import access_of
 from tidelog.commands.outcome import BAD, DONE, say
 from tidelog.commands.signals import noted_signals
-from tidelog.commands.spark.access import access_of
 from tidelog.commands.spark.settings import settings_of
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.lake.places import is_remote, local_path, uri_of
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.spark.cluster.queries import run_query, told_in_a_line
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.cluster.session import spark_session
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
-from tidelog.connectors.spark.places import environment, is_remote, local_path, uri_of
+from tidelog.connectors.spark.places import environment
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.arrivals import UNUSED, unused_names

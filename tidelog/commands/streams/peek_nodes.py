@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 
 from tidelog.commands.outcome import DONE, say, write_out
+from tidelog.connectors.field.opcua.settings import OpcUaAccess
 from tidelog.connectors.files.peeking import identifier_of
-from tidelog.connectors.opcua.settings import OpcUaAccess
 from tidelog.connectors.transport.secret import Secret
 from tidelog.plans.diagnostics.errors import SpecError
 
@@ -22,7 +22,7 @@ _TYPES = {"number": ": number", "flag": ": integer", "text": ": text"}
 def run(options: argparse.Namespace) -> int:
     """Print a source, its maps, and, as comments, the program's beginning."""
     try:
-        from tidelog.connectors.opcua.browsing import browse  # noqa: PLC0415 - it loads asyncua
+        from tidelog.connectors.field.opcua.browsing import browse  # noqa: PLC0415 - it loads asyncua
     except ModuleNotFoundError as error:
         raise SpecError(f"to look at a server, `{error.name}` is needed: install `tidelog[opcua]`") from None
     password = None if options.password_file is None else Secret(file=options.password_file)

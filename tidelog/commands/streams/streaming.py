@@ -40,10 +40,10 @@ from tidelog.plans.diagnostics.stopping import Stopped
 from tidelog.plans.plan.plan import AggregateShape, Plan
 from tidelog.runtime.actors.causes import first_cause
 from tidelog.runtime.actors.clock import Clock, read_max_ahead
-from tidelog.runtime.collecting import collect_seldom
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import MAX_LEAD
 from tidelog.runtime.network.state_bound import MAX_STATE
+from tidelog.runtime.ports.collecting import collect_seldom
 from tidelog.runtime.ports.interfaces import Measured, Recorded, Sink
 from tidelog.runtime.running.runner import Runner
 from tidelog.runtime.running.settings import RunSettings

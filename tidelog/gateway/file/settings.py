@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Positive
+from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Positive, Share
 from tidelog.connectors.transport.secret import Secret
 from tidelog.gateway.kinds.settings import EndSettings
 
@@ -97,6 +97,8 @@ class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
     poisons: NotNegativeCount = 100
     worker_bytes: Count | None = None
     """How much memory a worker may take for what it holds."""
+    answers_within: Positive = 60.0
+    """Seconds."""
 
 
 class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -113,6 +115,21 @@ class LimitSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     """How much may wait for sinks that are away."""
     when_full: Literal["block", "stop", "drop-oldest"] = "block"
     """What then: sources wait, the gateway stops, or the oldest answers are dropped, counted and told."""
+
+
+class TelemetrySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """To which collector figures and traces are sent, by OTLP over HTTP."""
+
+    endpoint: str
+    """`http://HOST:4318`, or `https://…`: `/v1/metrics` and `/v1/traces` stand behind it."""
+    every: Positive = 30.0
+    """Seconds."""
+    traces: Share = 0.0
+    """Which share of the deliveries is traced."""
+    headers: dict[str, Secret] = {}
+    """What is told beside it, such as `Authorization`."""
+    ca: str = ""
+    """Whose certificates are trusted (PEM); those of the system, unless told."""
 
 
 class LogSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -158,6 +175,7 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     background: tuple[BackgroundSettings, ...] = ()
     http: HttpFileSettings | None = None
     standby: StandbySettings | None = None
+    telemetry: TelemetrySettings | None = None
     limits: LimitSettings = LimitSettings()
     supervision: SupervisionSettings = SupervisionSettings()
     log: LogSettings = LogSettings()

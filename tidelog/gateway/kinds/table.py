@@ -23,8 +23,11 @@ ENDS: Final[tuple[End, ...]] = ("source", "sink")
 _OWN: Final[dict[End, dict[str, str]]] = {
     "source": {
         "http": "devices",
+        "influx": "influx",
+        "kafka": "kafka",
         "modbus": "modbus",
         "mqtt": "mqtt",
+        "nats": "nats",
         "opcua": "opcua",
         "replay": "replay",
         "sparkplug": "sparkplug",
@@ -32,8 +35,11 @@ _OWN: Final[dict[End, dict[str, str]]] = {
     },
     "sink": {
         "alertmanager": "alertmanager",
+        "influx": "influx",
+        "kafka": "kafka",
         "mail": "mail",
         "mqtt": "mqtt",
+        "nats": "nats",
         "ntfy": "chat.ntfy",
         "opcua": "opcua",
         "slack": "chat.slack",

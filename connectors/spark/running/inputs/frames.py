@@ -13,13 +13,12 @@ from pyspark.sql.types import StructType
 
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
+from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, location
 from tidelog.connectors.spark.running.inputs.opened_files import opened_files
 from tidelog.connectors.spark.running.inputs.pushed import column_of, wanted_rows
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.parcels import COLUMNS, needs_places
-from tidelog.connectors.spark.source import register
-from tidelog.connectors.spark.tables.tables import table_at
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.header import TIMES
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -79,10 +78,8 @@ def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> D
     stream = spark.readStream.option("maxFilesPerTrigger", files)
     if item.format == "table":
         return stream.table(item.path) if streaming else spark.read.table(item.path)
-    if item.format == "tidelog":
-        register(spark)
-        place, predicate = table_at(item.path)
-        return spark.read.format("tidelog").options(tables=place, predicate=predicate).load()
+    if item.format == "delta":
+        return read_delta(spark, item.path)
     path = location(item, resolved=not streaming)
     try:
         frame = spark.read.parquet(path)
@@ -95,7 +92,7 @@ def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> D
 
 def _origin(item: Input) -> tuple[Column, Column]:
     """Where a row is from: its file, and the part of the file; in a table, the part of the table."""
-    if item.format in ("table", "tidelog"):
+    if item.format in ("table", "delta"):
         return F.lit(item.path).alias("file_path"), F.spark_partition_id().cast("bigint").alias("file_block_start")
     return F.col("_metadata.file_path"), F.col("_metadata.file_block_start")
 
@@ -107,7 +104,7 @@ class RowsOfTask:
     """
 
     def __init__(self, item: Input, job: Job, layout: Layout, *, in_columns: bool) -> None:
-        self._is_table = item.format in ("table", "tidelog")
+        self._is_table = item.format in ("table", "delta")
         self._columns = layout.columns
         self._arrivals = Arrivals(job, item.number)
         facts = (job.plan.schema, item.predicate or "", layout)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from tidelog.connectors.lake.origins import NO_ACCESS, Access
 from tidelog.connectors.spark.cluster.queries import why
-from tidelog.connectors.spark.origins import NO_ACCESS, Access
 from tidelog.connectors.spark.running.inputs.blocks import read_lines
 from tidelog.connectors.spark.running.inputs.frames import read_frame
 from tidelog.connectors.spark.running.inputs.locations import FILES, ROWS, Input, check_streamed, parse_input
@@ -47,7 +47,7 @@ def read_input(
             return read_outbox(spark, item, job, streaming=streaming, access=access, rows=rows)
         if item.format == "parquet" and item.skips_damaged:
             return read_whole_files(spark, item, job, streaming=streaming, files=files)
-        read = read_frame if item.format in ("parquet", "table", "tidelog") else read_lines
+        read = read_frame if item.format in ("parquet", "table", "delta") else read_lines
         return read(spark, item, job, streaming=streaming, files=files)
     except (PySparkException, Py4JError) as error:
         raise SpecError(f"cannot read `{item.path}`: {why(error)}{_remedy(error)}") from None

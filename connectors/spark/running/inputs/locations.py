@@ -10,18 +10,18 @@ from urllib.parse import unquote
 
 from tidelog.connectors.files.folders import files_in
 from tidelog.connectors.formats.endings import compression_of, format_of_path
+from tidelog.connectors.lake.lake import is_table, predicate_of
+from tidelog.connectors.lake.places import is_remote
 from tidelog.connectors.outbox.client import FORM, check_address, is_address
 from tidelog.connectors.outbox.file import FILE
-from tidelog.connectors.spark.places import is_remote
-from tidelog.connectors.spark.tables.tables import is_table
 from tidelog.connectors.spec import check_readable, parse_spec, split_options
 from tidelog.plans.diagnostics.errors import SpecError
 
-FORMATS = ("facts", "jsonl", "csv", "parquet", "tidelog")
-"""What files may hold; `tidelog` is a table that `ingest` has made."""
+FORMATS = ("facts", "jsonl", "csv", "parquet", "delta")
+"""What files may hold; `delta` is a table of Delta Lake, as `ingest` makes them."""
 ACCEPTED = (
     f"a path, `file:PATH`, `table:NAME`, `outbox:DIR`, `outbox:{FORM}`, or a URI such as `s3a://BUCKET/PATH`; "
-    "`facts+`, `jsonl+`, `csv+`, `parquet+` or `tidelog+` before it names the format"
+    "`facts+`, `jsonl+`, `csv+`, `parquet+` or `delta+` before it names the format"
 )
 """What a SPEC may be, for messages."""
 
@@ -73,7 +73,7 @@ def parse_input(spec: str, number: int) -> Input:
     if scheme in ("-", *_SOCKETS):
         raise SpecError(f"`{spec}`: Spark reads files, folders, tables and outboxes")
     if scheme == "file":
-        path = parse_spec(spec.removeprefix("parquet+").removeprefix("tidelog+")).path
+        path = parse_spec(spec.removeprefix("parquet+").removeprefix("delta+")).path
         kind = _kind_of_local(spec, path, kind)
     elif found and scheme == "outbox":
         return _outbox(spec, found[2], kind, predicate, number)
@@ -89,14 +89,14 @@ def parse_input(spec: str, number: int) -> Input:
         raise SpecError(f"`{spec}` has an unknown format `{unknown}`: the formats are {', '.join(FORMATS)}")
     else:
         raise SpecError(f"`{spec}` has an unknown scheme `{scheme}`: expected {ACCEPTED}")
-    if predicate is None and kind in ("csv", "parquet", "tidelog"):
+    if predicate is None and kind in ("csv", "parquet", "delta"):
         predicate = _predicate(spec, path, kind)
     return Input(number, kind, path, predicate)
 
 
 def check_streamed(item: Input) -> None:
     """SpecError where it cannot be read as a stream."""
-    if item.format == "tidelog":
+    if item.format == "delta":
         raise SpecError(f"cannot read `{item.path}` as a stream: a stream reads the outboxes of which its tables are made")
     if item.format not in ("table", "outbox") and os.path.isfile(item.path):
         raise SpecError(f"cannot read `{item.path}` as a stream: a stream reads a folder, in which files appear")
@@ -144,8 +144,8 @@ def _outbox(spec: str, place: str, kind: str | None, predicate: str | None, numb
 
 def _kind_of_local(spec: str, path: str, told: str | None) -> str:
     """The format of what is on this machine; SpecError where nothing can be read there, or its format cannot be known."""
-    if told == "tidelog" or (told is None and is_table(path)):
-        return "tidelog"
+    if told == "delta" or (told is None and is_table(path)):
+        return "delta"
     if os.path.isdir(path):
         return told or _ending(path) or _kind_of_folder(spec, path)
     if _GLOB.search(path) and not os.path.lexists(path):
@@ -195,9 +195,9 @@ def _predicate(spec: str, path: str, kind: str) -> str:
     """The predicate that a file or a folder is named after."""
     name = _uncompressed(_last(path))
     if not os.path.isdir(path) or _ending(name):
-        name = name if kind == "tidelog" else PurePath(name).stem
+        name = name if kind == "delta" else PurePath(name).stem
     # folders of our own tables are quoted
-    name = unquote(name) if kind in ("parquet", "tidelog") else name
+    name = predicate_of(name) if kind == "delta" else unquote(name) if kind == "parquet" else name
     if not name or (_GLOB.search(name) and not os.path.lexists(path)):
         raise SpecError(f"`{spec}` does not say which predicate its rows are: append `?predicate=NAME`")
     return name

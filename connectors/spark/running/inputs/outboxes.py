@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from tidelog.connectors.lake.origins import Access, Origin, place_of, read_schemas
 from tidelog.connectors.outbox.file import OutboxSchema
-from tidelog.connectors.spark.origins import Access, Origin, place_of, read_schemas
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError

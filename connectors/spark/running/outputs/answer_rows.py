@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from tidelog.connectors.spark.arguments import PLAIN
+from tidelog.connectors.lake.arguments import PLAIN
+from tidelog.connectors.spark.columns import Column, interval_columns, row_type
 from tidelog.connectors.spark.running.parcels import FACT, LETTER, VIOLATION, facts_of, letter_of, violation_of
-from tidelog.connectors.spark.tables.columns import Column, interval_columns, row_type
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.tree.numerals import shorten

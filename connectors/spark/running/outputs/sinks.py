@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from tidelog.connectors.formats.formatting import TimeFormatter
+from tidelog.connectors.lake.places import is_remote, uri_of
 from tidelog.connectors.opening import open_sink
-from tidelog.connectors.spark.places import is_remote, uri_of
 from tidelog.connectors.spec import parse_spec
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import SpecError

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from tidelog.connectors.lake.arguments import column_of
+from tidelog.connectors.lake.times import has_dates
 from tidelog.connectors.outbox.file import OutboxSchema
-from tidelog.connectors.spark.arguments import column_of
+from tidelog.connectors.spark.columns import interval_columns, row_type
 from tidelog.connectors.spark.running.parcels import facts_of
-from tidelog.connectors.spark.tables.columns import has_dates, interval_columns, row_type
 from tidelog.plans.data.timeline import Timeline
 from tidelog.runtime.frames.exact import StoredFacts
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import functions as F
 
 from tidelog.connectors.files.folders import folder_of
-from tidelog.connectors.spark.places import is_remote, uri_of
+from tidelog.connectors.lake.places import is_remote, uri_of
 from tidelog.connectors.spark.running.outputs.folders import LocalFolder, RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.outputs.sinks import Tables
 from tidelog.plans.diagnostics.errors import SpecError

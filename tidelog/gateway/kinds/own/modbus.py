@@ -7,8 +7,8 @@ from typing import Literal
 import anyio.to_thread
 
 from tidelog import connectors  # loads what it needs once it is used
+from tidelog.connectors.field.modbus.settings import ModbusSettings, RegisterSettings
 from tidelog.connectors.mapping.settings import MapSettings
-from tidelog.connectors.modbus.settings import ModbusSettings, RegisterSettings
 from tidelog.connectors.sources.polled import PolledSource
 from tidelog.connectors.transport.bounds import Positive
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SourceKind, SourceOpening

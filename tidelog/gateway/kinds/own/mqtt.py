@@ -6,17 +6,17 @@ from typing import Literal
 
 import msgspec
 
+from tidelog.connectors.brokers.mqtt.client import MqttClient
+from tidelog.connectors.brokers.mqtt.homeassistant import HomeAssistant, HomeAssistantSettings, Names, Outputs
+from tidelog.connectors.brokers.mqtt.retained.board import Presenter, TopicPresenter
+from tidelog.connectors.brokers.mqtt.retained.sink import RetainingSink
+from tidelog.connectors.brokers.mqtt.settings import Broker, BrokerSettings, tls_context
+from tidelog.connectors.brokers.mqtt.sink import MqttSink
+from tidelog.connectors.brokers.mqtt.source import MqttSource
 from tidelog.connectors.formats.formatting import Encoder
 from tidelog.connectors.mapping.settings import MapSettings, Scalar
 from tidelog.connectors.mapping.templates import TopicTemplate
 from tidelog.connectors.mapping.topics import TopicPattern
-from tidelog.connectors.mqtt.client import MqttClient
-from tidelog.connectors.mqtt.homeassistant import HomeAssistant, HomeAssistantSettings, Names, Outputs
-from tidelog.connectors.mqtt.retained.board import Presenter, TopicPresenter
-from tidelog.connectors.mqtt.retained.sink import RetainingSink
-from tidelog.connectors.mqtt.settings import Broker, BrokerSettings, tls_context
-from tidelog.connectors.mqtt.sink import MqttSink
-from tidelog.connectors.mqtt.source import MqttSource
 from tidelog.connectors.transport.bounds import Count
 from tidelog.gateway.file.settings import GatewaySettings, ProgramSettings
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
@@ -91,7 +91,8 @@ def _open_sink(settings: MqttSinkSettings, opening: SinkOpening) -> MqttSink | R
     if not settings.topic:
         raise SpecError("it says no `topic` to publish to")
     client = _client(settings, opening.place)
-    topic = TopicTemplate(settings.topic, opening.plan.schema, iso=opening.iso, outputs=opening.told)
+    about, told = opening.about(), opening.told
+    topic = TopicTemplate(settings.topic, opening.plan.schema, iso=opening.iso, outputs=told, about=about)
     if settings.retain == "while-holding":
         return _retaining(settings, opening, client, TopicPresenter(topic, template, opening.told), template.lines)
     retain, choice = settings.retain, opening.choice

@@ -8,8 +8,8 @@ from typing import Literal
 import anyio.to_thread
 
 from tidelog import connectors  # loads what it needs once it is used
+from tidelog.connectors.field.opcua.settings import NodeSettings, OpcUaSettings
 from tidelog.connectors.mapping.settings import MapSettings
-from tidelog.connectors.opcua.settings import NodeSettings, OpcUaSettings
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
 from tidelog.gateway.kinds.settings import ShowingSinkSettings
 from tidelog.gateway.users import users_of
@@ -57,7 +57,7 @@ def _check_source(settings: OpcUaSourceSettings, place: Place) -> None:
 
 
 async def _reach(settings: OpcUaSourceSettings, place: Place) -> str:
-    from tidelog.connectors.opcua.browsing import try_server  # noqa: PLC0415 - it loads asyncua
+    from tidelog.connectors.field.opcua.browsing import try_server  # noqa: PLC0415 - it loads asyncua
 
     return await anyio.to_thread.run_sync(try_server, settings, settings.node, str(place.folder))
 

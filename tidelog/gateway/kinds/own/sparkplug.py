@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from tidelog import connectors  # loads what it needs once it is used
+from tidelog.connectors.brokers.mqtt.client import MqttClient
 from tidelog.connectors.mapping.settings import MapSettings
-from tidelog.connectors.mqtt.client import MqttClient
 from tidelog.gateway.kinds.kind import INTERFACE, SourceKind, SourceOpening
 from tidelog.gateway.kinds.messages import topics
 from tidelog.gateway.kinds.own.mqtt import BrokerEndSettings, check_broker, reach_broker

@@ -7,10 +7,10 @@ from typing import Annotated
 import anyio.to_thread
 from msgspec import Meta
 
+from tidelog.connectors.databases.sql.database import Address, Database, database
+from tidelog.connectors.databases.sql.sink import SqlSink
+from tidelog.connectors.databases.sql.tables import tables_of
 from tidelog.connectors.formats.json.encoder import JsonEncoder
-from tidelog.connectors.sql.database import Address, Database, database
-from tidelog.connectors.sql.sink import SqlSink
-from tidelog.connectors.sql.tables import tables_of
 from tidelog.connectors.transport.secret import Secret
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening
 from tidelog.gateway.kinds.settings import ChoosySinkSettings

@@ -1,0 +1,1 @@
+"""Message brokers: MQTT, Kafka."""

@@ -1,0 +1,1 @@
+"""Kafka: records to facts, from offsets that stand in the gateway's own state, and answers to records."""

@@ -1,0 +1,1 @@
+"""Databases: SQL, and points in InfluxDB's line protocol."""

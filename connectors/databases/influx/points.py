@@ -1,0 +1,135 @@
+"""Points to facts: each is a message whose topic is the measurement, and whose JSON has tags, fields, and `time`.
+
+    room,site=north celsius=21.5,open=false 1764000000000000000
+    room  {"site":"north","celsius":21.5,"open":false,"time":1764000000000000000}
+
+`time` is in nanoseconds since 1970. A point without a time gets that at which it came.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from tidelog.connectors.databases.influx.grammar import NANOSECONDS, TIME, Point, PointReader, Precision, is_point
+from tidelog.connectors.formats.cache import BoundedCache
+from tidelog.connectors.formats.framing import LineReader
+from tidelog.connectors.formats.lines import RAW_LIMIT, LineFramer
+from tidelog.connectors.mapping.mapper import Mapper
+from tidelog.connectors.mapping.messages import Message
+from tidelog.connectors.mapping.settings import MapSettings
+from tidelog.connectors.mapping.topics import TopicPattern
+from tidelog.plans.diagnostics.errors import DataError
+from tidelog.runtime.ports.interfaces import Batch, Part, Rejected
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Points:
+    """Makes facts of lines for one source. What `others` says becomes of points whose measurement no map takes."""
+
+    def __init__(
+        self,
+        name: str,
+        mapper: Mapper,
+        maps: Sequence[MapSettings],
+        *,
+        others: Literal["refuse", "ignore"] = "refuse",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.name = name
+        self._mapper, self._now = mapper, now
+        self._readers: dict[Precision, PointReader] = {}
+        patterns = [TopicPattern.parse(one.topic) for one in maps]
+        self._takes: BoundedCache[str, bool] = BoundedCache(
+            lambda measurement: others == "refuse" or any(one.match(measurement) is not None for one in patterns),
+            lambda key, _: len(key),
+        )
+        self.on_messages: Callable[[Sequence[Message]], None] | None = None
+
+    def decoder(self, precision: Precision = "ns", name: str = "") -> PointDecoder:
+        """What makes facts of the lines of a stream."""
+        reader = self._readers.setdefault(precision, PointReader(precision))
+        return PointDecoder(self, reader, name or self.name)
+
+    def batch(self, lines: Sequence[bytes], first: int, reader: PointReader, stream: str) -> Batch:
+        """The facts of these lines, the first of which has this number; what is wrong is told with its line."""
+        found, places = Batch(), list[str]()
+        parts: list[Part] | None = None
+        moment, heard = self._now(), list[Message]()
+        for number, line in enumerate(lines, first):
+            if not is_point(line):
+                continue
+            place = f"{stream}:{number}"
+            try:
+                point = reader.read(line)
+                if not self._takes[point.measurement]:
+                    continue
+                message = _message(point, moment)
+            except DataError as error:
+                found.rejected.append(Rejected(place, error.reason, line[:RAW_LIMIT]))
+                continue
+            heard.append(message)
+            made = self._mapper.batch([message])
+            found.records += made.records
+            found.rejected += [Rejected(place, _reason(one, message), line[:RAW_LIMIT]) for one in made.rejected]
+            places += [place] * len(made.records)
+            if made.parts is not None:
+                parts = [] if parts is None else parts
+                parts += made.parts
+        found.places, found.parts = places, parts
+        if heard and self.on_messages is not None:
+            self.on_messages(heard)
+        return found
+
+
+def _reason(letter: Rejected, message: Message) -> str:
+    return f"{message.topic}: {letter.reason}"
+
+
+def _message(point: Point, moment: float) -> Message:
+    at = int(moment * NANOSECONDS["s"]) if point.time is None else point.time
+    return Message(point.measurement, _encode({**point.tags, **point.fields, TIME: at}), moment)
+
+
+class PointDecoder:
+    """The lines of one stream: a decoder like those of other formats, for files, pipes, and bodies of requests."""
+
+    header: bytes | None = None
+    framer = LineFramer
+
+    def __init__(self, points: Points, reader: PointReader, name: str) -> None:
+        self.name = name
+        self._points, self._reader = points, reader
+
+    def decode(self, lines: Sequence[bytes], first_line: int) -> Batch:
+        """The facts of these lines."""
+        return self._points.batch(lines, first_line, self._reader, self.name)
+
+    def for_stream(self, name: str) -> PointDecoder:
+        """The same for another stream."""
+        return PointDecoder(self._points, self._reader, name)
+
+
+def read_datagram(points: Points, data: bytes, precision: Precision) -> Batch:
+    """The facts of the lines in a datagram."""
+    reader = LineReader(points.decoder(precision))
+    batch = reader.feed(data)
+    return joined([batch, reader.finish()])
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches as one, in their order."""
+    whole, places = Batch(), list[str]()
+    parts: list[Part] = []
+    for batch in batches:
+        whole.records += batch.records
+        whole.rejected += batch.rejected
+        places += batch.places or ()
+        parts += batch.parts or ()
+    whole.places = places
+    whole.parts = parts if len(parts) == len(whole.records) and parts else None
+    return whole

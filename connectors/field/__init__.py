@@ -1,0 +1,1 @@
+"""Devices of a plant and their protocols: Modbus, OPC UA, Sparkplug B."""

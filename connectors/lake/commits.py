@@ -1,0 +1,51 @@
+"""A commit: files that are added and removed, and up to where something is in the table, all at once or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tidelog.connectors.lake.columns import DATE
+from tidelog.connectors.lake.library import deltalake
+
+if TYPE_CHECKING:
+    from deltalake import CommitProperties, DeltaTable, Transaction
+    from deltalake.transaction import AddAction, RemoveAction
+
+
+def alone(transactions: Sequence[Transaction] = ()) -> CommitProperties:
+    """The properties of a commit that follows the version that was read, or is none.
+
+    The library would try again behind what others have committed, unless it contradicts. It does not see that rows that are
+    removed here have been moved to other files, where that was a compaction.
+    """
+    properties: CommitProperties = deltalake().CommitProperties(
+        app_transactions=list(transactions) or None, max_commit_retries=0
+    )
+    return properties
+
+
+def commit(
+    table: DeltaTable,
+    actions: Sequence[AddAction | RemoveAction],
+    schema: pa.Schema,
+    upto: Sequence[tuple[str, int]],
+    partition_by: Sequence[str] = (DATE,),
+) -> None:
+    """Make the next version of a table; `upto` has the number that it is told of each application.
+
+    The library raises CommitFailedError where another process has made that version meanwhile. What else it raises does not
+    tell whether the version is there.
+    """
+    library = deltalake()
+    transactions = [library.Transaction(name, number) for name, number in upto]
+    table.create_write_transaction(
+        list(actions),
+        "append",
+        library.Schema.from_arrow(schema),
+        partition_by=[name for name in partition_by if name in schema.names],
+        commit_properties=alone(transactions),
+    )
+    table.update_incremental()

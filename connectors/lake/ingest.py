@@ -1,0 +1,191 @@
+"""The pipeline: facts of many outboxes into one table a predicate, each fact exactly once.
+
+Why exactly once: a table says up to which fact it has each outbox, in the commit that brings the facts (`writing`). Facts
+are acknowledged once all tables have them. So nothing else has to be kept: whoever goes on, here or elsewhere, reads what is
+not acknowledged, and the tables pass over what they have.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidelog.connectors.lake.arguments import ArgumentColumn, column_of
+from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.origins import NO_ACCESS, Access, Origin, place_of
+from tidelog.connectors.lake.sites import Site, Sites
+from tidelog.connectors.lake.syncing import mend
+from tidelog.connectors.lake.writing import Parcel, TableWriter
+from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
+from tidelog.plans.diagnostics.errors import SpecError
+
+ROWS = 100_000
+"""How many facts a batch takes at most, unless told otherwise."""
+_LOOKS = 0.2
+"""How many seconds pass between two looks at whether it is to stop."""
+
+logger = logging.getLogger("tidelog")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an ingestion has done: batches, and facts of them."""
+
+    batches: int = 0
+    facts: int = 0
+
+
+class Ingestion:
+    """One run of the pipeline. Used with `with`.
+
+    `sources` are directories of outboxes and addresses of gateways (asked with `access`), `fields` declares the arguments of
+    predicates (see `parse_fields`). SpecError where gateways do not agree with the tables on what a column is. Gateways that
+    are away join once they answer; `tell` is given a line of each. With `accept_gap` tables may lack facts that were
+    acknowledged.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        tables: str,
+        *,
+        rows: int = ROWS,
+        fields: Mapping[str, ArgumentColumn] | None = None,
+        access: Access = NO_ACCESS,
+        accept_gap: bool = False,
+        tell: Callable[[str], None] = logger.warning,
+    ) -> None:
+        self._sites = Sites([Origin(place_of(source), access) for source in sources], tell)
+        self._lake = open_lake(tables)
+        self._tell = tell
+        self._rows = rows
+        self._fields = dict(fields or {})
+        self._accept_gap = accept_gap
+        self._dates: bool | None = None
+        self._writers: dict[str, TableWriter] = {}
+        self.counts = Counts()
+
+    def __enter__(self) -> Ingestion:
+        for predicate in self._lake.predicates():
+            for line in mend(self._lake.uri(predicate)):
+                self._tell(line)
+        self._look()
+        self._check_fields()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing is held: what is written is written."""
+
+    def run(self, *, every: float = 10.0, once: bool = False, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Write tables, a batch every so many seconds, until `is_stopped`; with `once` until what those that answer hold
+        now is written and acknowledged.
+
+        Returns whether every gateway has answered. ConnectorError where it fails for good: what is written stays, and
+        another run goes on behind it. SpecError where a gateway that joins contradicts the tables.
+        """
+        ends = {id(site): site.last for site in self._sites.present}
+        while not is_stopped():
+            is_more = self._take()
+            behind = [site for site in self._sites.present if site.taken < ends.get(id(site), 0)]
+            if once and not behind:
+                break
+            if not is_more:
+                self._wait(every, is_stopped)
+            if not is_stopped() and not (once and is_more):
+                self._look()
+        return self._sites.are_all_present
+
+    def _wait(self, every: float, is_stopped: Callable[[], bool]) -> None:
+        until = time.monotonic() + every
+        while not is_stopped() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(_LOOKS, left))
+
+    def _look(self) -> None:
+        """Ask who is there; SpecError where one contradicts the tables, or has facts that they lack."""
+        for site in self._sites.look():
+            assert site.schema is not None  # noqa: S101 - it has answered
+            self._join(site, site.schema)
+
+    def _check_fields(self) -> None:
+        """SpecError where nobody knows a predicate whose fields are named; who comes later may know it."""
+        known = {name for site in self._sites.present if site.schema is not None for name in site.schema.predicates}
+        for name in self._fields:
+            if self._sites.are_all_present and name not in known:
+                raise SpecError(f"no outbox holds `{name}`, whose fields are named")
+
+    def _join(self, site: Site, schema: OutboxSchema) -> None:
+        place = site.origin.place
+        schema.check_facts(place)
+        dates = schema.unit is not None
+        if self._dates is None:
+            self._dates = dates
+        elif self._dates != dates:
+            kinds = ("numbers", "dates")
+            raise SpecError(f"`{place}`: its times are {kinds[dates]}, and those of the others {kinds[not dates]}")
+        try:
+            for predicate in schema.predicates:
+                self._writer(predicate).check(schema, self._column(schema, predicate))
+        except SpecError as error:
+            raise SpecError(f"`{place}` cannot join: {error}") from error
+        self._check_gap(site, schema)
+
+    def _check_gap(self, site: Site, schema: OutboxSchema) -> None:
+        """SpecError where the tables know an outbox, and lack facts that were acknowledged: they are an older copy."""
+        gone = site.first - 1
+        had = self._had(schema)
+        if gone > (had or 0):  # another process may have written and acknowledged them meanwhile
+            for name in schema.predicates:
+                self._writer(name).look()
+            had = self._had(schema)
+        if gone <= (had or 0):
+            return
+        which = f"facts {(had or 0) + 1} to {gone} of node `{schema.node}`"
+        if had is not None and not self._accept_gap:
+            raise SpecError(
+                f"the tables in `{self._lake.place}` lack {which}, which were acknowledged: they are an older copy, or a "
+                "table is missing; `--accept-gap` goes on without them"
+            )
+        self._tell(f"{which} were acknowledged before, and are not taken from its outbox")
+
+    def _had(self, schema: OutboxSchema) -> int | None:
+        """Up to which fact the tables have an outbox; None where they know nothing of it."""
+        known = (self._writer(name).known(schema.identity) for name in schema.predicates)
+        return max((number for number in known if number is not None), default=None)
+
+    def _column(self, schema: OutboxSchema, predicate: str) -> ArgumentColumn:
+        known = schema.predicates[predicate]
+        column = self._fields.get(predicate) or column_of(known)
+        if column.fields and len(column.fields) != known.arity:
+            raise SpecError(f"`{predicate}` takes {known.arity} arguments, and {len(column.fields)} fields are named")
+        return column
+
+    def _writer(self, predicate: str) -> TableWriter:
+        if predicate not in self._writers:
+            self._writers[predicate] = TableWriter(self._lake, predicate, dates=bool(self._dates))
+        return self._writers[predicate]
+
+    def _take(self) -> bool:
+        """Write a batch, if there are facts, and acknowledge it; whether there are more."""
+        batch = self._sites.read(self._rows)
+        parcels: dict[str, list[Parcel]] = defaultdict(list)
+        for site, rows in batch:
+            assert site.schema is not None  # noqa: S101 - it has answered
+            for predicate, own in _by_predicate(rows).items():
+                column = self._column(site.schema, predicate)
+                parcels[predicate].append(Parcel(site.schema, column, own, rows[-1].seq))
+        for predicate in sorted(parcels):
+            self._writer(predicate).write(parcels[predicate])
+        self._sites.acknowledge([(site, rows[-1].seq) for site, rows in batch])
+        self.counts.batches += bool(batch)
+        self.counts.facts += sum(len(rows) for _, rows in batch)
+        return any(site.waiting for site in self._sites.present)
+
+
+def _by_predicate(rows: Sequence[OutboxRow]) -> dict[str, list[OutboxRow]]:
+    found: dict[str, list[OutboxRow]] = defaultdict(list)
+    for row in rows:
+        found[row.predicate].append(row)
+    return found

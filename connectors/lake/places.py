@@ -1,0 +1,41 @@
+"""Where things are: on this machine, or in a file system that has a scheme of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from tidelog.plans.diagnostics.errors import SpecError
+
+_REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_remote(path: str) -> bool:
+    """Whether it is a URI of another file system than this machine's."""
+    return _REMOTE.match(path) is not None
+
+
+def local_path(path: str) -> str:
+    """The absolute path of a path or of a `file:` URI."""
+    path = path.removeprefix("file:")
+    return os.path.abspath(path.removeprefix("//") if path.startswith("///") else path)
+
+
+def uri_of(path: str) -> str:
+    """What Spark calls it, whatever file system it looks at by itself."""
+    return path if is_remote(path) else f"file://{local_path(path)}"
+
+
+def on_this_machine(path: str, what: str) -> str:
+    """The absolute path; SpecError for the URI of another file system, and for what names nothing. `what` is what it is for.
+
+    >>> on_this_machine("s3a://plant/b", "outboxes")
+    Traceback (most recent call last):
+    tidelog.plans.diagnostics.errors.SpecError: `s3a://plant/b`: outboxes are in a folder of this machine, not behind `s3a:`
+    """
+    if is_remote(path):
+        scheme = path.partition("://")[0]
+        raise SpecError(f"`{path}`: {what} are in a folder of this machine, not behind `{scheme}:`")
+    if not path or "\0" in path:
+        raise SpecError(f"{what} need the name of a folder, got {path!r}")
+    return local_path(path)

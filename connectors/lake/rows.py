@@ -1,0 +1,138 @@
+"""Rows of a table as runs, and runs as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.connectors.lake.arguments import ArgumentColumn
+from tidelog.connectors.lake.columns import DATE
+from tidelog.connectors.lake.files import File, TableFiles, Times
+from tidelog.connectors.lake.intervals import Key, Run
+from tidelog.connectors.lake.times import TimeColumn, exact
+from tidelog.plans.diagnostics.errors import ConnectorError
+from tidelog.plans.tree.numerals import shorten
+from tidelog.runtime.frames.exact import typed
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_DAY = 86_400_000_000
+_EXACT = ("start", "end", "start_open", "end_open", "first_seq", "last_seq", "horizon", "emitted_at", "outbox")
+
+_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_values = msgspec.json.Decoder(list[Any]).decode
+
+
+def arguments_of(column: ArgumentColumn, target: ArgumentColumn) -> Callable[[str], Key]:
+    """From the JSON array of a fact whose arguments are `column` to those of a table whose arguments are `target`.
+
+    What is returned raises ConnectorError where an argument is not of the type that it is declared to have.
+    """
+    if not column.fields:
+        return lambda text: tuple(bytes(raw).decode() for raw in _texts(text))
+    places = {name: place for place, name in enumerate(column.fields)}
+    wanted = [(name, kind, places.get(name)) for name, kind in zip(target.fields, target.types, strict=True)]
+
+    def convert(text: str) -> Key:
+        values = _values(text)
+        if len(values) != len(column.fields):
+            raise ConnectorError(f"expected {len(column.fields)} arguments, got {shorten(text)}")
+        for name, kind, value in zip(column.fields, column.types, values, strict=True):
+            typed(name, kind, value)
+        found: list[Any] = [None if place is None else typed(name, kind, values[place]) for name, kind, place in wanted]
+        return tuple(found)
+
+    return convert
+
+
+def rows_table(runs: Sequence[Run], schema: pa.Schema, column: ArgumentColumn, times: Mapping[str, TimeColumn]) -> pa.Table:
+    """Runs as rows with the columns of a table; the first of each key is its node."""
+    values = [times[str(run.key[0])] for run in runs]
+    fields = column.fields
+    ends = [time.value(run.end) for run, time in zip(runs, values, strict=True)]
+    columns: dict[str, list[Any]] = {
+        "node": [run.key[0] for run in runs],
+        "arguments": [dict(zip(fields, run.key[1:], strict=True)) if fields else list(run.key[1:]) for run in runs],
+        "start_time": [time.value(run.start) for run, time in zip(runs, values, strict=True)],
+        "end_time": ends,
+        DATE: [None if end is None else int(end // _DAY) for end in ends],
+        **{name: [getattr(run, name) for run in runs] for name in _EXACT},
+    }
+    arrays = [_array(columns[field.name], field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
+
+
+def touched_rows(
+    table: DeltaTable, files: TableFiles, schema: pa.Schema, facts: Sequence[Run], times: Mapping[str, TimeColumn]
+) -> dict[File, list[Run]]:
+    """The rows of a table that these facts may touch, by their file: of the same node and arguments, at the same time or
+    beside it."""
+    keys = {run.key for run in facts}
+    low, high = _bounds(facts, times)
+    found: dict[File, list[Run]] = {}
+    for file in _files_with(table, {str(run.key[0]) for run in facts}, low, high):
+        for batch in files.rows(file, schema, (low, high)):
+            if runs := runs_of(batch, keys):
+                found.setdefault(file, []).extend(runs)
+    return found
+
+
+def _files_with(table: DeltaTable, nodes: set[str], low: float | int | None, high: float | int | None) -> Iterator[File]:
+    """The files of a table that may have rows of these nodes within these times, by what its log says of them."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    if not len(actions):
+        return
+    kept = [_may(actions, "max.node", pc.greater_equal, min(nodes)), _may(actions, "min.node", pc.less_equal, max(nodes))]
+    for name, compare, bound in (("end_time", pc.greater_equal, low), ("start_time", pc.less_equal, high)):
+        edge = "max" if name == "end_time" else "min"
+        may = _may(actions, f"{edge}.{name}", compare, bound)
+        kept.append(pc.or_(may, _may(actions, f"null_count.{name}", pc.greater, 0)))  # NULL has no end there
+    chosen = actions.filter(reduce(pc.and_, kept))
+    days = f"partition.{DATE}"
+    for row in chosen.select([name for name in ("path", "size_bytes", days) if name in chosen.column_names]).to_pylist():
+        yield File(row["path"], row["size_bytes"], row.get(days))
+
+
+def _may(actions: pa.Table, name: str, compare: Callable[..., Any], bound: Any) -> Any:
+    """Whether a comparison may hold: also where the log says nothing of it."""
+    if bound is None or name not in actions.column_names:
+        return pa.chunked_array([pa.repeat(True, len(actions))])
+    column = actions.column(name)
+    return pc.fill_null(compare(column, pa.scalar(bound, column.type)), True)
+
+
+def runs_of(batch: pa.RecordBatch | pa.Table, keys: set[Key] | None = None) -> list[Run]:
+    """The rows with these keys as runs; without `keys` all of them."""
+    arguments = batch.column("arguments")
+    flat = (tuple(each.values()) if isinstance(each, dict) else tuple(each) for each in arguments.to_pylist())
+    found = [(node, *each) for node, each in zip(batch.column("node").to_pylist(), flat, strict=True)]
+    kept = [place for place, key in enumerate(found) if keys is None or key in keys]
+    if not kept:
+        return []
+    rows = batch.select(list(_EXACT)).take(pa.array(kept, pa.int64()))
+    columns = [rows.column(name).cast(pa.int64()) if name == "emitted_at" else rows.column(name) for name in _EXACT]
+    return [Run(found[place], *values) for place, *values in zip(kept, *(each.to_pylist() for each in columns), strict=True)]
+
+
+def _bounds(facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> Times:
+    """From where to where rows are wanted: on integers the neighbours touch, too. None for no bound."""
+    low: float | int | None = math.inf
+    high: float | int | None = -math.inf
+    for run in facts:
+        time = times[str(run.key[0])]
+        begin = None if run.start is None else time.of(exact(run.start) - 1)
+        end = None if run.end is None else time.of(exact(run.end) + 1)
+        low = None if low is None or begin is None else min(low, begin)
+        high = None if high is None or end is None else max(high, end)
+    return low, high

@@ -1,0 +1,191 @@
+"""The outboxes of a pipeline: who answers, what each holds, and since when others are away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from tidelog.connectors.lake.origins import Origin, Reader
+from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
+from tidelog.connectors.transport.backoff import pause_before
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+
+_TIMEOUT = 10.0
+"""How many seconds a gateway has for an answer."""
+_FIRST, _LONGEST = 1.0, 60.0
+"""The pauses between two questions to one that is away, in seconds."""
+_AT_ONCE = 32
+"""How many gateways are asked at the same time."""
+_ROWS_AT_ONCE = 10_000
+
+_Answer = TypeVar("_Answer")
+Key = TypeVar("Key", int, str)
+"""What tells outboxes apart."""
+
+
+@dataclass(slots=True)
+class Site:
+    """An outbox, and how far it is taken. `schema` is None until it has answered for the first time.
+
+    `first` and `last` are those that it holds, as it has told last; `taken` is the last fact that is in the tables.
+    """
+
+    origin: Origin
+    schema: OutboxSchema | None = None
+    first: int = 1
+    last: int = 0
+    taken: int = 0
+    since: str = ""
+    attempts: int = 0
+    again: float = 0.0
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it has not answered when it was asked last, or not been asked yet."""
+        return self.schema is None or self.attempts > 0
+
+    @property
+    def waiting(self) -> int:
+        """How many facts it has told that are not in the tables."""
+        return max(0, self.last - self.taken)
+
+
+@dataclass(slots=True)
+class Sites:
+    """The outboxes that are named. `tell` is given a line of each that is away, and of each that comes back."""
+
+    origins: Sequence[Origin]
+    tell: Callable[[str], None]
+    all: list[Site] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.all = [Site(origin) for origin in self.origins]
+
+    @property
+    def present(self) -> list[Site]:
+        """Those that have answered when they were asked last, in the order in which they are named."""
+        return [site for site in self.all if not site.is_away]
+
+    @property
+    def are_all_present(self) -> bool:
+        return all(not site.is_away for site in self.all)
+
+    def look(self) -> list[Site]:
+        """Ask all that are there, or whose pause is over, what they hold; returns those that are new, or are another outbox
+        than before.
+
+        SpecError where one cannot be read for good, or two are one, or of one name.
+        """
+        now = time.monotonic()
+        asked = [site for site in self.all if site.again <= now]
+        before = {id(site): site.schema for site in asked}
+        changed: list[Site] = []
+        for site, (schema, first, last) in self._ask(asked, _held):
+            known = before[id(site)]
+            if known is None or known.identity != schema.identity:
+                site.taken = first - 1
+            if known != schema:
+                changed.append(site)
+            site.schema, site.first, site.last = schema, first, last
+            site.taken = max(site.taken, first - 1)
+            self._return(site)
+        self._check_distinct()
+        return changed
+
+    def read(self, rows: int) -> list[tuple[Site, list[OutboxRow]]]:
+        """The next facts of those that hold some, at most about so many in all."""
+        waiting = [site for site in self.present if site.waiting]
+        shares = share({number: site.waiting for number, site in enumerate(waiting)}, rows)
+        wanted = {id(site): shares[number] for number, site in enumerate(waiting)}
+        found = self._ask(waiting, lambda site, reader: _rows(reader, site.taken, wanted[id(site)]))
+        return [(site, answer) for site, answer in found if answer]
+
+    def acknowledge(self, upto: Iterable[tuple[Site, int]]) -> None:
+        """Let outboxes forget what is in the tables. One that is away is told with what comes then."""
+        numbers = {id(site): (site, number) for site, number in upto}
+        for site, number in numbers.values():
+            site.taken = number
+        for _ in self._ask(
+            [site for site, _ in numbers.values()],
+            lambda site, reader: reader.acknowledge(numbers[id(site)][1]),
+        ):
+            pass
+
+    def _ask(self, sites: Sequence[Site], question: Callable[[Site, Reader], _Answer]) -> Iterator[tuple[Site, _Answer]]:
+        """Put a question to sites, several at the same time; the answers of those that answer."""
+        if not sites:
+            return
+
+        def answer(site: Site) -> tuple[_Answer | None, ConnectorError | None]:
+            try:
+                with site.origin.open(timeout=_TIMEOUT) as reader:
+                    return question(site, reader), None
+            except ConnectorError as error:
+                if not site.origin.is_remote:
+                    raise
+                return None, error
+
+        with ThreadPoolExecutor(min(_AT_ONCE, len(sites))) as pool:
+            for site, (found, error) in zip(sites, pool.map(answer, sites), strict=True):
+                if error is not None:
+                    self._put_off(site, error)
+                else:
+                    yield site, found  # type: ignore[misc]  # what a question answers may be None
+
+    def _put_off(self, site: Site, error: ConnectorError) -> None:
+        if not site.attempts:
+            site.since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self.tell(f"a gateway is away since {site.since}, and is asked again: {error}")
+        site.attempts += 1
+        site.again = time.monotonic() + pause_before(site.attempts, _FIRST, _LONGEST)
+
+    def _return(self, site: Site) -> None:
+        if site.attempts:
+            self.tell(f"`{site.origin.place}` answers, and joins; it was away since {site.since}")
+        site.attempts, site.again = 0, 0.0
+
+    def _check_distinct(self) -> None:
+        """SpecError where two outboxes are one, or their nodes have one name."""
+        found: dict[str, Site] = {}
+        for site in self.all:
+            if site.schema is None:
+                continue
+            for name, said in ((site.schema.identity, "are one outbox"), (f"node {site.schema.node}", "")):
+                other = found.setdefault(name, site)
+                if other is not site:
+                    said = said or f"are both of node `{site.schema.node}`: give each gateway its own name"
+                    raise SpecError(f"`{site.origin.place}` and `{other.origin.place}` {said}")
+
+
+def _held(site: Site, reader: Reader) -> tuple[OutboxSchema, int, int]:
+    return reader.schema(), reader.first(), reader.last()
+
+
+def _rows(reader: Reader, after: int, limit: int) -> list[OutboxRow]:
+    found: list[OutboxRow] = []
+    while len(found) < limit:
+        rows = reader.read(after, min(_ROWS_AT_ONCE, limit - len(found)))
+        if not rows:
+            break
+        found += rows
+        after = rows[-1].seq
+    return found
+
+
+def share(waiting: Mapping[Key, int], limit: int) -> dict[Key, int]:
+    """How many facts each outbox may give to a batch of `limit`: equal shares, and what one leaves goes to the others.
+
+    >>> share({"a": 2, "b": 90, "c": 90}, 10)
+    {'a': 2, 'b': 4, 'c': 4}
+    """
+    taken: dict[Key, int] = {}
+    left = limit
+    by_need = sorted(waiting, key=lambda key: (waiting[key], key))
+    for number, key in enumerate(by_need):
+        taken[key] = min(waiting[key], -(-left // (len(by_need) - number)))
+        left -= taken[key]
+    return taken

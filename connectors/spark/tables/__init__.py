@@ -1,1 +1,0 @@
-"""Tables of Parquet, versioned by manifests."""

@@ -1,0 +1,416 @@
+(* From what a program, facts and a certificate say to what the proved checker takes, and its verdict. *)
+
+open Tree
+exception Not_covered = Values.Not_covered
+
+exception Refused of string
+
+type verdict = Accepted | Refused_for of string | Beyond_it of string
+
+type request = {
+  program : statement list;
+  facts : (atom * interval option) list;
+  background : (atom * interval option) list;
+  complete : time; (* the promise: of what holds up to here all facts are there *)
+  certificate : Json.t;
+}
+
+(* A timeline of the theory, with the cuts that the text's ends are. *)
+module type TIMELINE = sig
+  include Proved.LINE
+  val is_whole : bool
+  val low_cut : Proved.q -> bool -> cut
+  val high_cut : Proved.q -> bool -> cut
+end
+
+module Whole : TIMELINE = struct
+  include Proved.Whole
+  let is_whole = true
+  let next z = Proved.Z.add z (Numbers.z_of_int 1)
+  let low_cut q is_open = At (if is_open then next (Numbers.floor q) else Numbers.ceil q)
+  let high_cut q is_open = At (if is_open then Numbers.ceil q else next (Numbers.floor q))
+end
+
+module Rational : TIMELINE = struct
+  include Proved.Rational
+  let is_whole = false
+  let low_cut q is_open = At (Proved.q2Qc q, is_open)
+  let high_cut q is_open = At (Proved.q2Qc q, not is_open)
+end
+
+module Make (L : TIMELINE) = struct
+  module Theory = Proved.Soundness (L) (Values)
+  module C = Theory.C
+  module G = C.E.G
+
+  (* --- names: the theory has numbers for predicates and variables *)
+
+  let numbered () =
+    let known : (string, Proved.positive) Hashtbl.t = Hashtbl.create 64 in
+    fun name ->
+      match Hashtbl.find_opt known name with
+      | Some n -> n
+      | None ->
+        let n = Numbers.positive_of_int (Hashtbl.length known + 1) in
+        Hashtbl.add known name n;
+        n
+  let predicate = numbered ()
+  let variable = numbered ()
+
+  (* --- times *)
+
+  let time unit_ t u = match t, u with
+    | At q, "" -> At q
+    | At q, u ->
+      (match unit_ with
+       | Some one -> At (Numbers.over (Numbers.times q (Reader.seconds u)) one)
+       | None -> raise (Refused "a time with a unit has no meaning where the program declares none"))
+    | ever, _ -> ever
+  let low_cut t is_open = match t with Ever false -> L.first | Ever true -> L.last | At q -> L.low_cut q is_open
+  let high_cut t is_open = match t with Ever false -> L.first | Ever true -> L.last | At q -> L.high_cut q is_open
+  let stretch unit_ i = low_cut (time unit_ i.low i.low_unit) i.left_open, high_cut (time unit_ i.high i.high_unit) i.right_open
+  let is_empty (low, high) = L.leb high low
+  let distances unit_ i =
+    let found = stretch unit_ i in
+    if is_empty found || not (L.leb L.zero (fst found)) then raise (Not_covered "an empty or negative interval");
+    found
+  let times_of unit_ = function
+    | None -> [ (L.first, L.last) ]
+    | Some i -> let found = stretch unit_ i in if is_empty found then [] else [ found ]
+
+  (* --- formulas *)
+
+  type context = { unit_ : Proved.q option; start : L.cut; mutable count : int; mutable own : string list; depth : int }
+
+  let rec term ctx = function
+    | Variable name -> G.Var (variable name)
+    | Any ->
+      let name = Printf.sprintf "_%d_%d" ctx.depth ctx.count in
+      ctx.count <- ctx.count + 1;
+      ctx.own <- name :: ctx.own;
+      G.Var (variable name)
+    | Constant v -> G.Const v
+    | Arithmetic (op, [ a ]) -> G.Op1 (op, term ctx a)
+    | Arithmetic (op, a :: b :: rest) ->
+      let first = G.Op2 (op, term ctx a, term ctx b) in
+      List.fold_left (fun found x -> G.Op2 (op, found, term ctx x)) first rest
+    | Arithmetic (_, []) -> raise (Refused "an expression without operands")
+
+  let window_size ctx w =
+    if w.tuples then raise (Not_covered "a tuple window (`in [#n]`)");
+    if w.step <> None then raise (Not_covered "a window with a step");
+    distances ctx.unit_
+      { low = At Numbers.zero; low_unit = ""; left_open = false; high = w.size; high_unit = w.unit; right_open = w.size = Ever true }
+
+  let rec formula ctx f = match f with
+    | Atom { at = Some _; _ } -> raise (Not_covered "a time variable (`@T`)")
+    | Atom a -> G.Atom (predicate a.predicate, List.map (term ctx) a.arguments)
+    | Truth b -> G.Truth b
+    | Comparison (c, a, b) -> let a = term ctx a in G.Compare (c, a, term ctx b)
+    | Conjunction parts -> conjunction ctx parts
+    | Negation f ->
+      let inner = { ctx with count = 0; own = []; depth = ctx.depth + 1 } in
+      let f = formula inner f in
+      G.Not (List.rev_map variable inner.own, f)
+    | Unary (op, i, f) ->
+      let r = distances ctx.unit_ i in
+      let f = formula ctx f in
+      (match op with
+       | "diamondminus" -> G.Diamond (Proved.Past, r, f)
+       | "diamondplus" -> G.Diamond (Proved.Future, r, f)
+       | "boxminus" -> G.Box (Proved.Past, r, f)
+       | _ -> G.Box (Proved.Future, r, f))
+    | Binary (op, i, f, g) ->
+      let r = distances ctx.unit_ i in
+      let f = formula ctx f in
+      let g = formula ctx g in
+      G.Lasts ((if op = "since" then Proved.Past else Proved.Future), r, f, g)
+    | Window ("sometime", f, w) ->
+      let r = window_size ctx w in
+      G.Diamond (Proved.Past, r, formula ctx f)
+    | Window ("always", f, w) ->
+      (* At all times of the window from the stream's start on: so it holds now, and now is behind the start. *)
+      let r = window_size ctx w in
+      let f = formula ctx f in
+      G.And (f, G.And (G.During [ (ctx.start, L.last) ], G.Box (Proved.Past, r, G.Or (f, G.During [ (L.first, ctx.start) ]))))
+    | Window (_, _, _) -> raise (Not_covered "a time variable (`@T`)")
+    | Latest (a, by, w) ->
+      (* It held at a time, and nothing of its group has since. *)
+      if not L.is_whole then raise (Not_covered "`latest` on the rational timeline");
+      if a.at <> None then raise (Not_covered "a time variable (`@T`)");
+      let r = window_size ctx w in
+      let held = formula ctx (Atom a) in
+      let any = formula ctx (Negation (Atom { a with arguments = List.map (function
+        | Variable v when not (List.mem v by) -> Any
+        | t -> t) a.arguments })) in
+      let names = List.filter_map (function Variable v when not (List.mem v by) -> Some v | _ -> None) a.arguments in
+      if List.length names <> List.length (List.sort_uniq compare names) then
+        raise (Not_covered "`latest` of an atom in which a variable stands twice");
+      G.And (G.Diamond (Proved.Past, r, held), G.Or (held, G.And (any, G.Lasts (Proved.Past, r, any, held))))
+
+  and conjunction ctx = function
+    | [] -> G.Truth true
+    | [ f ] -> formula ctx f
+    | f :: rest -> let f = formula ctx f in G.And (f, conjunction ctx rest)
+
+  let context unit_ start depth = { unit_; start; count = 0; own = []; depth }
+
+  let rule unit_ start (r : Tree.rule) =
+    let rec head boxes = function
+      | Unary ("boxplus", i, f) -> head ((Proved.Future, distances unit_ i) :: boxes) f
+      | Unary ("boxminus", i, f) -> head ((Proved.Past, distances unit_ i) :: boxes) f
+      | Atom { at = Some _; _ } -> raise (Not_covered "a time variable (`@T`)")
+      | Atom a -> List.rev boxes, a
+      | _ -> raise (Not_covered "a head that is neither an atom nor boxes over one") in
+    let boxes, a = head [] r.head in
+    let ctx = context unit_ start 0 in
+    let body = conjunction ctx r.body in
+    { G.boxes; head = predicate a.predicate; head_args = List.map (term ctx) a.arguments; body }
+
+  (* --- which rules there are *)
+
+  type entry = Known of Tree.rule * int | Unknown of Tree.rule * string
+
+  let rec predicates = function
+    | Atom a -> [ a.predicate ]
+    | Latest (a, _, _) -> [ a.predicate ]
+    | Truth _ | Comparison _ -> []
+    | Conjunction l -> List.concat_map predicates l
+    | Negation f | Unary (_, _, f) | Window (_, f, _) -> predicates f
+    | Binary (_, _, f, g) -> predicates f @ predicates g
+  let rec is_ahead = function
+    | Atom a -> a.at <> None
+    | Truth _ | Comparison _ | Latest _ -> false
+    | Conjunction l -> List.exists is_ahead l
+    | Negation f | Window (_, f, _) -> is_ahead f
+    | Unary (op, _, f) -> op = "diamondplus" || op = "boxplus" || is_ahead f
+    | Binary (op, _, f, g) -> op = "until" || is_ahead f || is_ahead g
+  let rec head_looks_back = function Unary (op, _, f) -> op = "boxminus" || head_looks_back f | _ -> false
+  let looks_ahead (r : Tree.rule) = head_looks_back r.head || List.exists is_ahead r.body
+
+  type theory = {
+    unit : Proved.q option;
+    from : L.cut;
+    entries : entry list;
+    problem : C.problem;
+    unknown : (string * string) list; (* predicates of which there may be more, and why *)
+    alarm : bool;
+  }
+
+  let row (a : atom) = List.map (function
+    | Constant v -> v
+    | _ -> raise (Refused "a fact has a variable")) a.arguments
+
+  (* Of the facts of a row one is made. *)
+  let world unit_ facts =
+    let known = Hashtbl.create 64 in
+    let order = ref [] in
+    List.iter (fun ((a : atom), i) ->
+      let key = a.predicate, row a in
+      if not (Hashtbl.mem known key) then order := key :: !order;
+      Hashtbl.replace known key (times_of unit_ i @ Option.value (Hashtbl.find_opt known key) ~default:[])) facts;
+    List.rev_map (fun ((name, args) as key) ->
+      { C.coq_of = predicate name; args; at_times = G.S.normal (Hashtbl.find known key) }) !order
+
+  let theory request =
+    let unit_ = List.fold_left (fun found s -> match s with Timeline (_, u) -> u | _ -> found) None request.program in
+    let input = world unit_ request.facts in
+    let begins = List.concat_map (fun (f : C.fact) -> List.map fst f.C.at_times) input in
+    let from = match begins with [] -> L.first | c :: rest -> List.fold_left (fun a b -> if L.leb a b then a else b) c rest in
+    let own = List.filter_map (function Fact (a, i) -> Some (a, i) | _ -> None) request.program in
+    let rules = ref [] and count = ref 0 in
+    let entries = List.filter_map (function
+      | Rule r ->
+        (match rule unit_ from r with
+         | known -> rules := known :: !rules; incr count; Some (Known (r, !count - 1))
+         | exception Not_covered what -> Some (Unknown (r, what)))
+      | _ -> None) request.program in
+    let unknown =
+      List.filter_map (function
+        | Beyond (name, what) -> Some (name, what)
+        | Calendar name -> Some (name, "a calendar")
+        | _ -> None) request.program
+      @ List.filter_map (function
+        | Unknown (r, what) -> Option.map (fun name -> name, what) (head_predicate r.head)
+        | Known _ -> None) entries in
+    { unit = unit_; from; entries; unknown;
+      alarm = List.exists (function Alarm _ -> true | _ -> false) request.program;
+      problem = {
+        C.rules = List.rev !rules;
+        data = [ input; world unit_ request.background; world unit_ own ];
+        promised = high_cut request.complete false;
+        open_ = List.map (fun (name, _) -> predicate name) unknown } }
+
+  (* --- absences: in which order predicates are worked out, and up to where *)
+
+  let reads th name =
+    List.concat_map (function
+      | Known (r, _) when head_predicate r.head = Some name -> List.concat_map predicates r.body
+      | _ -> []) th.entries
+
+  (* The components of all that some predicates depend on, each behind what it reads. *)
+  let components th names =
+    let index = Hashtbl.create 16 and low = Hashtbl.create 16 and stack = ref [] and found = ref [] and count = ref 0 in
+    let rec visit name =
+      Hashtbl.add index name !count;
+      Hashtbl.add low name !count;
+      incr count;
+      stack := name :: !stack;
+      List.iter (fun next ->
+        if not (Hashtbl.mem index next) then (
+          visit next;
+          Hashtbl.replace low name (min (Hashtbl.find low name) (Hashtbl.find low next)))
+        else if List.mem next !stack then
+          Hashtbl.replace low name (min (Hashtbl.find low name) (Hashtbl.find index next))) (reads th name);
+      if Hashtbl.find low name = Hashtbl.find index name then (
+        let rec take component = match !stack with
+          | top :: rest -> stack := rest; if top = name then top :: component else take (top :: component)
+          | [] -> component in
+        found := take [] :: !found) in
+    List.iter (fun name -> if not (Hashtbl.mem index name) then visit name) names;
+    List.rev !found
+
+  let request_for th names ahead until =
+    if th.alarm then raise (Not_covered "what is absent where an alarm is declared");
+    let plan = components th names in
+    let all = List.concat plan in
+    List.iter (fun name -> match List.assoc_opt name th.unknown with
+      | Some what -> raise (Not_covered (Printf.sprintf "%s, on which `%s` rests" what name))
+      | None -> ()) all;
+    let ahead = ahead || List.exists (function
+      | Known (r, _) -> (match head_predicate r.head with Some h -> List.mem h all && looks_ahead r | None -> false)
+      | Unknown _ -> false) th.entries in
+    { C.plan = List.map (List.map predicate) plan; end_ = (if ahead then L.last else until) }
+
+  let end_of times = List.fold_left (fun found (_, high) -> if L.leb found high then high else found) L.first times
+
+  (* --- certificates *)
+
+  let text_of = function Some (Json.String s) -> s | _ -> raise (Refused "a certificate has texts for facts, rules and absences")
+  let list_of = function
+    | None -> []
+    | Some (Json.List l) -> l
+    | Some _ -> raise (Refused "`premises` and `lemmas` are lists")
+  let at_end text = match String.rindex_opt text '@' with
+    | Some i -> String.sub text 0 i, String.sub text (i + 1) (String.length text - i - 1)
+    | None -> raise (Refused (Printf.sprintf "`%s` has no time" text))
+
+  let one kind text = match Statements.split (text ^ ".") with
+    | [ (k, found) ] when k = kind -> found
+    | _ -> raise (Refused (Printf.sprintf "`%s` cannot be read" text))
+  let read f text = try f text with Unreadable why -> raise (Refused (Printf.sprintf "`%s` cannot be read: %s" text why))
+
+  let fact_of th text =
+    match read Reader.fact (one Statements.Fact text) with
+    | _, None -> raise (Refused (Printf.sprintf "`%s` has no time" text))
+    | a, (Some _ as i) ->
+      let times = times_of th.unit i in
+      if times = [] then raise (Refused (Printf.sprintf "`%s` has no times" text));
+      { C.coq_of = predicate a.predicate; args = row a; at_times = times }, a.predicate
+
+  let rule_of th text =
+    let statements = read (fun text -> List.map (fun (kind, text) -> match kind with
+      | Statements.Rule -> Reader.rule text
+      | _ -> Directive "") (Statements.split text)) text in
+    match List.filter (function Rule _ | Beyond _ -> true | _ -> false) statements with
+    | [ Beyond (_, what) ] -> raise (Not_covered what)
+    | [ Rule r ] ->
+      let is_same (other : Tree.rule) = { other with assigns = (if other.assigns = "holds" then "" else other.assigns) } = r in
+      let found = List.find_opt (function Known (o, _) | Unknown (o, _) -> is_same o) th.entries in
+      (match found with
+       | Some (Known (_, n)) -> n
+       | Some (Unknown (_, what)) -> raise (Not_covered what)
+       | None ->
+         if th.alarm then raise (Not_covered "a rule that an alarm stands for");
+         raise (Refused (Printf.sprintf "the program has no rule `%s`" text)))
+    | _ -> raise (Refused (Printf.sprintf "`%s` is no rule" text))
+
+  let absence th text =
+    let said, time = at_end text in
+    let fact, _ = fact_of th ("x@" ^ time) in
+    let times = fact.C.at_times in
+    let body = match read Reader.rule (one Statements.Rule ("x :- " ^ said)) with
+      | Rule r -> r.body
+      | Beyond (_, what) -> raise (Not_covered what)
+      | _ -> raise (Refused (Printf.sprintf "`%s` is no formula" said)) in
+    let found = match body with
+      | [ Atom { predicate = name; arguments; at = None } ]
+        when List.for_all (function Constant _ | Any -> true | _ -> false) arguments ->
+        C.NoRows (predicate name, List.map (function Constant v -> Some v | _ -> None) arguments, times)
+      | body -> C.NoFormula (conjunction (context th.unit th.from 1) body, times) in
+    found, List.concat_map predicates body, List.exists is_ahead body, end_of times
+
+  let rec nat n = if n = 0 then Proved.O else Proved.S (nat (n - 1))
+  let fuel = nat 1000
+
+  let kinds = [ "input", 0; "background", 1; "program", 2 ]
+
+  let reason = function
+    | C.NotGiven -> "a fact was not given" | C.NoLemma -> "a fact was not proved before" | C.NotTheParts -> "the parts are not the whole"
+    | C.RestsOnItself -> "a fact rests on itself" | C.NoRule -> "there is no such rule"
+    | C.DoesNotFollow -> "a fact does not follow by its rule from its premises alone"
+    | C.NotAbsent -> "what is said to be absent is not" | C.NoEnd -> "no end" | C.NoFact -> "a proof is of a fact"
+    | C.OtherFact -> "the proof is of another fact" | C.ItHolds -> "the fact holds" | C.NoTimes -> "the fact has no times"
+
+  let verify request =
+    let th = theory request in
+    let requests = ref [] and known = Hashtbl.create 16 in
+    let table names ahead until =
+      let key = List.sort_uniq compare names, ahead, until in
+      match Hashtbl.find_opt known key with
+      | Some n -> n
+      | None ->
+        let n = List.length !requests in
+        requests := !requests @ [ request_for th names ahead until ];
+        Hashtbl.add known key n;
+        n in
+    let rec proof node =
+      let get name = Json.member name node in
+      (match node with Json.Object _ -> () | _ -> raise (Refused "a certificate is of objects"));
+      match get "absent", get "aggregate" with
+      | Some text, _ ->
+        (match get "where" with
+         | None | Some (Json.Object []) -> ()
+         | Some _ -> raise (Not_covered "a time variable (`@T`)"));
+        let found, names, ahead, until = absence th (text_of (Some text)) in
+        C.Absent (found, nat (table names ahead until))
+      | None, Some _ -> raise (Not_covered "the value of an aggregate")
+      | None, None ->
+        let fact, _ = fact_of th (text_of (get "fact")) in
+        let by = text_of (get "by") and premises = list_of (get "premises") in
+        let bare found = if premises <> [] then raise (Refused "what was given has no premises") else found in
+        if by = "parts" then C.Parts (fact, List.map proof premises)
+        else if by = "lemma" then bare (C.Lemma_ fact)
+        else if by = "calendar" then raise (Not_covered "a calendar")
+        else
+          match List.assoc_opt by kinds with
+          | Some kind -> bare (C.Given (nat kind, fact))
+          | None -> C.Step (fact, nat (rule_of th by), List.map proof premises) in
+    let certificate = request.certificate in
+    let get name = Json.member name certificate in
+    let fact, name = fact_of th (text_of (get "fact")) in
+    let checked = match get "holds" with
+      | Some (Json.Bool true) ->
+        let lemmas = List.map proof (list_of (get "lemmas")) in
+        let x = proof (Option.value (get "proof") ~default:Json.Null) in
+        C.verify fuel th.problem !requests (C.Holds (fact, lemmas, x))
+      | Some (Json.Bool false) ->
+        let asked = request_for th [ name ] false (end_of fact.C.at_times) in
+        requests := [ asked ];
+        C.verify fuel th.problem !requests (C.Missing fact)
+      | _ -> raise (Refused "a certificate says whether its fact `holds`") in
+    match checked with
+    | None -> Accepted
+    | Some C.NoEnd -> Beyond_it "an absence below which the rules do not come to an end"
+    | Some why -> Refused_for (reason why)
+end
+
+module On_whole = Make (Whole)
+module On_rational = Make (Rational)
+
+let verify request =
+  let integer = List.fold_left (fun found s -> match s with Timeline (k, _) -> k = "integer" | _ -> found) false request.program in
+  try if integer then On_whole.verify request else On_rational.verify request with
+  | Refused why | Unreadable why -> Refused_for why
+  | Not_covered what -> Beyond_it what
+  | Stack_overflow -> Beyond_it "a certificate of this size"

@@ -1,0 +1,38 @@
+(* What a program's text says, as it is written. *)
+
+type time = Ever of bool (* true: plus infinity *) | At of Proved.q
+type interval = { low : time; low_unit : string; left_open : bool; high : time; high_unit : string; right_open : bool }
+
+type term = Variable of string | Any | Constant of Values.value | Arithmetic of string * term list
+type atom = { predicate : string; arguments : term list; at : (string * int) option }
+type window = { size : time; unit : string; tuples : bool; of_ : string list; step : (time * string) option }
+
+type formula =
+  | Atom of atom
+  | Truth of bool
+  | Comparison of string * term * term
+  | Conjunction of formula list
+  | Negation of formula
+  | Unary of string * interval * formula
+  | Binary of string * interval * formula * formula
+  | Window of string * formula * window
+  | Latest of atom * string list * window
+
+(* `assigns`: "value" for a rule written with `:=`, "holds" for one that tells what is assigned, and no text has. *)
+type rule = { head : formula; body : formula list; assigns : string }
+
+type statement =
+  | Rule of rule
+  | Beyond of string * string (* the rule's predicate, and what in it is not covered *)
+  | Fact of atom * interval option
+  | Timeline of string * Proved.q option
+  | Parameter of string * Values.value
+  | Calendar of string
+  | Alarm of string
+  | Directive of string (* of no meaning to what holds *)
+
+exception Unreadable of string
+
+let forever = { low = At Numbers.zero; low_unit = ""; left_open = false; high = Ever true; high_unit = ""; right_open = true }
+
+let rec head_predicate = function Atom a -> Some a.predicate | Unary (_, _, f) -> head_predicate f | _ -> None

@@ -1,0 +1,8 @@
+"""The tests of points use the server of InfluxDB's in `tests/gateway/influxdb.py`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "gateway"))

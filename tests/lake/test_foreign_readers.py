@@ -1,0 +1,123 @@
+"""What others read of our tables: Polars, DuckDB, PyArrow and `deltalake`, each by its own reader, see the same rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+
+from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.upkeep import compact
+
+from .test_tables import DAY, parcel, row, schema, writer
+
+Rows = list[tuple[str, str, float | None, str | None, date | None]]
+Where = tuple[str, datetime] | None
+"""Which node's rows, of those that end later, are wanted; all where it is None."""
+
+NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(params=["as written", "compacted", "rewritten"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A table with rows of two nodes and three days, merged, grown, with a field that came later."""
+    place = tmp_path / request.param
+    hot = writer(place)
+    fields = "sensor: text, value: integer"
+    other = schema("n2", "box2")
+    hot.write([parcel([row(1, 0, 5, '["a",1]'), row(2, DAY, DAY + 9, '["b",2]')], fields)])
+    hot.write([parcel([row(3, 5, DAY // 2 + 5, '["a",1]')], fields), parcel([row(1, 3, None, '["c",3]')], fields, other)])
+    hot.write([parcel([row(2, 7, 8, '["d",4,"true"]')], "sensor: text, value: integer, ok: boolean", other)])
+    if request.param == "compacted":
+        found = hot.look()
+        assert found is not None
+        compact(found, 1 << 20)
+    if request.param == "rewritten":
+        hot.write([parcel([row(4, 9, 9, '["e",0.5]')], "sensor: text, value: number")])
+    return open_lake(os.fspath(place)).uri("hot")
+
+
+def _rows(found: list[dict[str, Any]]) -> Rows:
+    rows = [
+        (each["node"], each["arguments"]["sensor"], each["arguments"]["value"], each["end"], each["date"]) for each in found
+    ]
+    return sorted(rows, key=str)
+
+
+def by_polars(table: str, where: Where) -> Rows:
+    frame = pl.scan_delta(table)
+    if where is not None:
+        frame = frame.filter((pl.col("node") == where[0]) & (pl.col("end_time") > where[1]))
+    return _rows(frame.collect().to_dicts())
+
+
+def by_duckdb_over_arrow(table: str, where: Where) -> Rows:
+    dataset = DeltaTable(table).to_pyarrow_dataset()  # noqa: F841 - DuckDB reads it by its name
+    condition = "true" if where is None else f"node = '{where[0]}' AND end_time > '{where[1].isoformat()}'"
+    found = duckdb.sql(f"SELECT * FROM dataset WHERE {condition}")
+    return _rows([dict(zip(found.columns, each, strict=True)) for each in found.fetchall()])
+
+
+def by_duckdb_over_files(table: str, where: Where) -> Rows:
+    names = DeltaTable(table).file_uris()
+    condition = "true" if where is None else f"node = '{where[0]}' AND end_time > '{where[1].isoformat()}'"
+    found = duckdb.sql(
+        f"SELECT * FROM read_parquet({names!r}, hive_partitioning=true, union_by_name=true, "
+        f"hive_types={{'date': DATE}}) WHERE {condition}"
+    )
+    return _rows([dict(zip(found.columns, each, strict=True)) for each in found.fetchall()])
+
+
+def by_pyarrow(table: str, where: Where) -> Rows:
+    wanted = None if where is None else (pc.field("node") == where[0]) & (pc.field("end_time") > where[1])
+    return _rows(DeltaTable(table).to_pyarrow_dataset().to_table(filter=wanted).to_pylist())
+
+
+def by_datafusion(table: str, where: Where) -> Rows:
+    condition = "true" if where is None else f"node = '{where[0]}' AND end_time > '{where[1].isoformat()}'"
+    found = QueryBuilder().register("hot", DeltaTable(table)).execute(f"SELECT * FROM hot WHERE {condition}")
+    return _rows(pa.table(found).to_pylist())
+
+
+READERS = [by_polars, by_duckdb_over_arrow, by_duckdb_over_files, by_pyarrow, by_datafusion]
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+def test_readers_see_the_same_rows(table: str, read: Callable[[str, Where], Rows]) -> None:
+    """All rows, and those that a filter leaves by statistics and partitions."""
+    noon = date(1970, 1, 1)
+    expected: Rows = [
+        ("n1", "a", 1, str(DAY // 2 + 5), noon),
+        ("n1", "b", 2, str(DAY + 9), date(1970, 1, 2)),
+        ("n2", "c", 3, None, None),
+        ("n2", "d", 4, "8", noon),
+    ]
+    late: Rows = expected[:2]
+    if "rewritten" in table:
+        expected.append(("n1", "e", 0.5, "9", noon))
+    assert read(table, None) == sorted(expected, key=str)
+    assert read(table, ("n1", NOON)) == late
+    assert read(table, ("n2", NOON)) == []
+
+
+def test_statistics_let_readers_pass_over_files(tmp_path: Path) -> None:
+    """The log says of each file which nodes, times and arguments it has, so that readers open those alone that may matter."""
+    hot = writer(tmp_path)
+    for number in range(4):
+        hot.write([parcel([row(number + 1, 1000 * number, 1000 * number + 5, f'["s{number}"]')])])
+    found = DeltaTable(open_lake(os.fspath(tmp_path)).uri("hot"))
+    for condition in ("arguments['sensor'] = 's2'", "first_seq = 3", "start = '2000'"):
+        assert len(found.file_uris(file_pruning_predicate=condition)) == 1, condition
+    assert len(found.file_uris(file_pruning_predicate="node = 'n2'")) == 0
+    assert len(found.file_uris(file_pruning_predicate="date = '1970-01-01'")) == 4
+    later = datetime.fromtimestamp(2500, UTC).isoformat()
+    assert len(found.file_uris(file_pruning_predicate=f"end_time > '{later}'")) == 1

@@ -1,0 +1,333 @@
+"""Tables of Delta Lake: columns that change, few files, versions that a power failure has torn, and places."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidelog.cli import main
+from tidelog.connectors.lake.arguments import ArgumentColumn, parse_fields
+from tidelog.connectors.lake.columns import widened
+from tidelog.connectors.lake.intervals import Run, coalesce
+from tidelog.connectors.lake.lake import folder_of, open_lake, predicate_of
+from tidelog.connectors.lake.library import Conflict, deltalake
+from tidelog.connectors.lake.old_tables import take_over
+from tidelog.connectors.lake.syncing import mend
+from tidelog.connectors.lake.upkeep import COMPACTED, compact, vacuum
+from tidelog.connectors.lake.writing import Parcel, TableWriter
+from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+
+from .buckets import bucket
+from .filling import table_rows
+
+DAY = 86_400
+OLD = Path(__file__).parents[1] / "fixtures" / "old_tables.zip"
+"""Tables that `ingest` of an earlier version has written."""
+
+
+def schema(node: str = "n1", box: str = "box", unit: str | None = "1", timeline: str = "rational") -> OutboxSchema:
+    return OutboxSchema(node, box, timeline, unit, {})
+
+
+def row(seq: int, low: int | None, high: int | None, arguments: str = '["a"]') -> OutboxRow:
+    ends = (None if end is None else str(end) for end in (low, high))
+    return OutboxRow(seq, "hot", arguments, *ends, low is None, high is None, None, seq)
+
+
+def parcel(
+    rows: Sequence[OutboxRow], fields: str | None = "sensor: text", of: OutboxSchema | None = None, upto: int | None = None
+) -> Parcel:
+    column = ArgumentColumn() if fields is None else parse_fields(fields)
+    return Parcel(of or schema(), column, rows, rows[-1].seq if upto is None else upto)
+
+
+def writer(place: Path | str, dates: bool = True, predicate: str = "hot") -> TableWriter:
+    return TableWriter(open_lake(os.fspath(place)), predicate, dates=dates)
+
+
+def held(place: Path | str, *names: str) -> list[tuple[Any, ...]]:
+    rows = table_rows(place, "hot")
+    wanted = [(*row["arguments"].values(), *(row[name] for name in names or ("start", "end"))) for row in rows]
+    return sorted(wanted, key=str)
+
+
+def test_days_are_partitions(tmp_path: Path) -> None:
+    """A row is in the partition of the day on which it ends, moves on as it grows, and has none while it has no end."""
+    table = writer(tmp_path)
+    table.write([parcel([row(1, 0, 5), row(2, 8, DAY + 3), row(3, 2 * DAY, None), row(4, None, -5)])])
+    days = sorted((str(each["date"]), each["first_seq"]) for each in table_rows(tmp_path, "hot"))
+    assert days == [("1969-12-31", 4), ("1970-01-01", 1), ("1970-01-02", 2), ("None", 3)]
+    table.write([parcel([row(5, 5, 8)])])
+    assert [(str(each["date"]), each["start"]) for each in table_rows(tmp_path, "hot") if each["first_seq"] == 1] == [
+        ("1970-01-02", "0")
+    ]
+    assert len(table_rows(tmp_path, "hot")) == 3
+
+
+@given(data=st.data())
+def test_batches_make_no_difference(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Drawn facts in drawn batches, some of them twice, on both timelines: the runs that they make at once."""
+    integer = data.draw(st.booleans())
+    ends = st.tuples(st.integers(0, 40), st.integers(0, 6), st.booleans(), st.sampled_from("ab"))
+    drawn = data.draw(st.lists(ends, min_size=1, max_size=14))
+    rows = [
+        row(number, 30_000 * low, None if is_endless and low > 35 else 30_000 * (low + length), f'["{key}"]')
+        for number, (low, length, is_endless, key) in enumerate(drawn, 1)
+    ]
+    cuts = [*sorted(data.draw(st.lists(st.integers(1, len(rows)), max_size=3))), len(rows)]
+    place = tmp_path_factory.mktemp("tables")
+    of = schema(timeline="integer" if integer else "rational")
+    begin = 0
+    for end in cuts:
+        if end > begin:
+            writer(place).write([parcel(rows[max(0, begin - 2) : end], of=of)])
+        begin = max(begin, end)
+    runs = [
+        Run(
+            (each.arguments,),
+            each.start,
+            each.end,
+            each.start_open,
+            each.end_open,
+            each.seq,
+            each.seq,
+            None,
+            each.seq,
+            "box",
+        )
+        for each in rows
+    ]
+    wanted = [(run.key, run.start, run.end, run.first_seq, run.last_seq) for run in coalesce(runs, integer=integer)]
+    found = [
+        ((f'["{each["arguments"]["sensor"]}"]',), each["start"], each["end"], each["first_seq"], each["last_seq"])
+        for each in table_rows(place, "hot")
+    ]
+    assert sorted(found, key=str) == sorted(wanted, key=str)
+
+
+def test_fields_are_added_and_widened(tmp_path: Path) -> None:
+    """What there was stays as it was: new fields are NULL, numbers stay numbers, texts become texts of JSON."""
+    steps = [
+        ("sensor: text, value: integer", '["a",1]', ("a", 1)),
+        ("sensor: text, value: number", '["b",2.5]', ("b", 2.5)),
+        ("sensor: text, value: integer, ok: boolean", '["c",3,"true"]', ("c", 3.0, True)),
+        ("value: any, sensor: any", '["x",7]', ("7", '"x"', None)),
+    ]
+    for number, (fields, arguments, _) in enumerate(steps, 1):
+        writer(tmp_path).write([parcel([row(number, 3 * number, 3 * number, arguments)], fields)])
+    assert held(tmp_path, "start") == [
+        ('"a"', "1.0", None, "3"),
+        ('"b"', "2.5", None, "6"),
+        ('"c"', "3.0", True, "9"),
+        ("7", '"x"', None, "12"),
+    ]
+    table = writer(tmp_path).look()
+    assert table is not None
+    assert table.metadata().partition_columns == ["date"]
+    assert table.transaction_version("tidelog/box") == 4
+
+
+def test_numbers_that_would_change_are_refused(tmp_path: Path) -> None:
+    """A whole number that no double holds keeps its column from becoming one, by the name of the field."""
+    writer(tmp_path).write([parcel([row(1, 0, 0, f"[{2**53 + 1}]")], "value: integer")])
+    with pytest.raises(ConnectorError, match="field `value` of `hot` cannot become number"):
+        writer(tmp_path).write([parcel([row(2, 5, 5, "[0.5]")], "value: number")])
+    assert held(tmp_path, "start") == [(2**53 + 1, "0")]
+
+
+@pytest.mark.parametrize(
+    ("known", "added", "found"),
+    [
+        ("a: integer", "a: number", "a: number"),
+        ("a: number", "a: integer", "a: number"),
+        ("a: any", "a: text", "a: any"),
+        ("a: boolean", "a: any", "a: any"),
+        ("a: text", "b: text, a: text", "a: text, b: text"),
+        ("a: text, b: text", "b: text", "a: text, b: text"),
+        ("a: text", "a: number", "field `a` of `p` is text in the table, and number at node `n`: neither holds the other"),
+        ("a: boolean", "a: integer", "field `a` of `p` is boolean in the table, and integer at node `n`"),
+    ],
+)
+def test_which_types_hold_which(known: str, added: str, found: str) -> None:
+    """The wider of two types holds both; where none does, the field is named."""
+    if found.startswith("field"):
+        with pytest.raises(SpecError, match=found):
+            widened("p", parse_fields(known), parse_fields(added), "at node `n`")
+    else:
+        assert widened("p", parse_fields(known), parse_fields(added), "at node `n`") == parse_fields(found)
+
+
+def test_nodes_that_count_in_another_way(tmp_path: Path) -> None:
+    """Each node may count time in its own way, and stays with it; dates and plain numbers do not mix."""
+    table = writer(tmp_path)
+    table.write([parcel([row(1, 0, 1), row(2, 2, 3)])])
+    minutes = schema("n2", "box2", unit="60", timeline="integer")
+    table.write([parcel([row(1, 0, 1), row(2, 2, 3)], of=minutes)])
+    assert held(tmp_path, "node", "start", "end") == [("a", "n1", "0", "1"), ("a", "n1", "2", "3"), ("a", "n2", "0", "3")]
+    writer(tmp_path).check(minutes, parse_fields("sensor: text"))
+    with pytest.raises(SpecError, match=r"node `n1` counts time in another way \(rational 60\) than its rows"):
+        writer(tmp_path).check(schema(box="other", unit="60"), parse_fields("sensor: text"))
+    with pytest.raises(SpecError, match=r"times in the table `.*hot` are dates, and those of node `n1` numbers"):
+        writer(tmp_path, dates=False).check(schema(unit=None), parse_fields("sensor: text"))
+
+
+def test_files_stay_few(tmp_path: Path) -> None:
+    """Small files become one now and then, older versions stay readable, and a vacuum takes away what none needs."""
+    table = writer(tmp_path)
+    for number in range(1, COMPACTED + 4):
+        table.write([parcel([row(number, 10 * number, 10 * number, f'["{number}"]')])])
+    found = table.look()
+    assert found is not None
+    assert len(found.file_uris()) < COMPACTED // 2
+    assert len(held(tmp_path)) == COMPACTED + 3
+    assert DeltaTable(found.table_uri, version=2).to_pyarrow_table().num_rows == 2
+    assert vacuum(found, 24) == []
+    assert len(vacuum(found, 0)) >= COMPACTED - 1
+    assert len(held(tmp_path)) == COMPACTED + 3
+    for number in range(1, 4):
+        table.write([parcel([row(100 + number, 10 * number, 10 * number + 1, f'["{number}"]')])])
+    assert held(tmp_path)[:1] == [("1", "10", "11")]
+
+
+def test_rows_that_are_compacted_meanwhile_are_not_there_twice(tmp_path: Path) -> None:
+    """Who has seen the files before another process compacted them is told, and works it out anew.
+
+    `deltalake` itself lets such a commit pass: the rows that it would take away have moved to another file.
+    """
+    table = writer(tmp_path)
+    for number in (1, 2, 3):
+        table.write([parcel([row(number, 10 * number, 10 * number, f'["{number}"]')])])
+    late = writer(tmp_path)
+    stale = late.look()
+    fresh = open_lake(os.fspath(tmp_path)).open("hot")
+    assert fresh is not None
+    compact(fresh, 1 << 20)
+    with pytest.raises(Conflict, match="cannot write the table"):
+        late._commit(
+            stale, [Run(("n1", "1"), "9", "10", False, False, 9, 9, None, 9, "box")], {"n1": schema()}, [("x", 1)], 3
+        )
+    late.write([parcel([row(9, 9, 10, '["1"]')])])
+    assert held(tmp_path) == [("1", "9", "10"), ("2", "20", "20"), ("3", "30", "30")]
+
+
+def test_rows_that_others_delete_stay_deleted(tmp_path: Path) -> None:
+    """What is deleted by device, with any tool for Delta Lake, is gone, also from its files; the table is written on."""
+    table = writer(tmp_path)
+    other = schema("n2", "box2")
+    table.write([parcel([row(1, 0, 1), row(2, 9, 9, '["b"]')]), parcel([row(1, 0, 1)], of=other)])
+    found = table.look()
+    assert found is not None
+    found.delete("node = 'n2' OR arguments['sensor'] = 'b'")
+    vacuum(found, 0)
+    table.write([parcel([row(3, 1, 4)])])
+    assert held(tmp_path, "node", "start", "end") == [("a", "n1", "0", "4")]
+
+
+@pytest.mark.parametrize("what", ["log", "file"])
+def test_versions_that_a_power_failure_has_torn(tmp_path: Path, what: str) -> None:
+    """A last version whose entry, or whose file, is not whole is taken back; it comes again, since nobody was told of it."""
+    table = writer(tmp_path)
+    table.write([parcel([row(1, 0, 1)])])
+    table.write([parcel([row(2, 9, 9)])])
+    uri = tmp_path / "hot"
+    if what == "log":
+        (uri / "_delta_log" / f"{2:020d}.json").write_bytes(b"")
+    else:
+        found = table.look()
+        assert found is not None
+        newest = max(found.file_uris(), key=os.path.getmtime)
+        os.truncate(newest, os.path.getsize(newest) // 2)
+    assert mend(os.fspath(uri)) == [f"version 2 of the table `{uri}` was torn by a power failure, and is taken back"]
+    assert held(tmp_path) == [("a", "0", "1")]
+    writer(tmp_path).write([parcel([row(2, 9, 9)])])
+    assert held(tmp_path) == [("a", "0", "1"), ("a", "9", "9")]
+    assert mend(os.fspath(uri)) == []
+
+
+def test_old_tables_are_taken_over(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Their rows are in tables of Delta Lake then, and are gone on with; done twice, it changes nothing."""
+    with zipfile.ZipFile(OLD) as stored:
+        stored.extractall(tmp_path / "old")
+    for _ in range(2):
+        assert main(["tables", "take-over", os.fspath(tmp_path / "old"), "--to", os.fspath(tmp_path / "new")]) == 0
+        assert capfd.readouterr().err.splitlines() == [
+            "tidelog: cold: 1 rows taken over",
+            "tidelog: hot: 3 rows taken over",
+        ]
+        rows = [
+            (each["node"], *each["arguments"], each["start"], each["end"]) for each in table_rows(tmp_path / "new", "hot")
+        ]
+        assert sorted(rows) == [("n1", '"k"', "0", "3"), ("n1", '"k"', "7", "9"), ("n1", '"other"', "4", "5")]
+    table = writer(tmp_path / "new", dates=False)
+    table.write([parcel([row(1, 2, 8, '["k"]')], None, schema(unit=None))])
+    rows = [(*each["arguments"], each["start"], each["end"]) for each in table_rows(tmp_path / "new", "hot")]
+    assert sorted(rows) == [('"k"', "0", "9"), ('"other"', "4", "5")]
+    assert main(["tables", "take-over", os.fspath(tmp_path / "new"), "--to", os.fspath(tmp_path / "x")]) == 2
+    assert "there are no tables of an older version of tidelog in" in capfd.readouterr().err
+    (tmp_path / "old/_log").joinpath(f"{9:020d}.json").write_text("{")
+    with pytest.raises(ConnectorError, match="is damaged"):
+        take_over(os.fspath(tmp_path / "old"), os.fspath(tmp_path / "x"))
+
+
+def test_commands_keep_tables_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`optimize` and `vacuum` work on all tables or on some, and tell what is none."""
+    for number in (1, 2):
+        writer(tmp_path).write([parcel([row(number, 10 * number, 10 * number)])])
+    place = os.fspath(tmp_path)
+    assert main(["tables", "optimize", place]) == 0
+    assert capfd.readouterr().err == "tidelog: hot: 1 files in the place of 2\n"
+    assert main(["tables", "vacuum", place, "hot", "--hours", "1"]) == 0
+    assert capfd.readouterr().err == "tidelog: hot: 0 files taken away\n"
+    assert main(["tables", "vacuum", place, "cold"]) == 2
+    assert f"`{place}` holds no table of `cold`; there are `hot`" in capfd.readouterr().err
+    assert main(["tables", "optimize", os.fspath(tmp_path / "x")]) == 2
+    assert "there are no tables in" in capfd.readouterr().err
+
+
+@given(st.text(min_size=1))
+def test_names_of_folders(predicate: str) -> None:
+    """Every predicate has a folder of its own, whose name is the same in paths and URIs."""
+    folder = folder_of(predicate)
+    assert folder.isascii()
+    assert not set(folder) & set("%/ ?#")
+    assert folder[0] not in "_."
+    assert predicate_of(folder) == predicate
+
+
+def test_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predicates and nodes of any name have tables and rows, in a folder and in a bucket."""
+    with bucket(monkeypatch) as uri:
+        for place in (os.fspath(tmp_path / "odd place"), uri):
+            for name in ("_odd name/ä", "hot"):
+                writer(place, predicate=name).write([parcel([row(1, 0, 1), row(2, 1, 4)], of=schema("n/1 'ü'"))])
+            assert open_lake(place).predicates() == ["_odd name/ä", "hot"]
+            [found] = table_rows(place, "_odd name/ä")
+            assert (found["node"], found["start"], found["end"]) == ("n/1 'ü'", "0", "4")
+
+
+def test_places_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Other object stores, a bucket without a name, a bucket that is not there, and what is no table of ours are told."""
+    for uri in ("hdfs://plant/tables", "s3://", "abfss://a@b/c"):
+        with pytest.raises(SpecError, match="tables are in a folder of this machine, or at `s3://BUCKET/PATH`"):
+            open_lake(uri)
+    with (
+        bucket(monkeypatch),
+        pytest.raises(ConnectorError, match=r"cannot (read|write) the tables? .*`s3://nowhere/x.*NoSuch"),
+    ):
+        writer("s3://nowhere/x").write([parcel([row(1, 0, 1)])])
+    import pyarrow as pa  # noqa: PLC0415
+
+    deltalake().write_deltalake(tmp_path / "hot", pa.table({"a": [1]}))
+    with pytest.raises(SpecError, match="has the columns a, and is no table of `ingest`"):
+        writer(tmp_path).check(schema(), parse_fields("sensor: text"))
+    shutil.rmtree(tmp_path / "hot")

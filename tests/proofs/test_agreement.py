@@ -1,0 +1,141 @@
+"""The proved checker says of certificates what ours says: of each of the tests, of their mutants, of drawn programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+from batch.test_equals_oracle import FRAGMENTS, KINDS, cases, compiled, materialised
+from engine.test_lars_equals_oracle import FORMS
+from engine.test_lars_equals_oracle import compiled as compiled_stream
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from why.corpus import CASES
+from why.explaining import refusal, verifier, why
+from why.test_mutated_certificates import mutants
+from why.test_verified_answers import cut, heads_of
+
+from drawing import drawn
+from oracle.agreement import records_of
+from oracle.evaluate import GroundFact
+from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
+from oracle.programs import Features, Kind
+from proofs.checker import Checker, checker
+from tidelog.plans.data.facts import Record
+from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.language.printing import format_program
+from tidelog.plans.tree.syntax import Atom, Constant, FactStatement, Program
+from tidelog.runtime.sessions.explained import explainer_of_stream
+from tidelog.runtime.why.explain import Explainer
+from tidelog.runtime.why.told import telling_all
+from tidelog.verifier.certificate import Verifier
+
+BEYOND = frozenset(
+    [
+        "an aggregate",
+        "the value of an aggregate",
+        "a time variable (`@T`)",
+        "a tuple window (`in [#n]`)",
+        "a window with a step",
+        "an absence below which the rules do not come to an end",
+    ]
+)
+"""What the certificates of these tests may need that the proved checker does not know, by the names that it gives it."""
+
+
+@pytest.fixture(scope="module")
+def proved() -> Iterator[Checker]:
+    """The proved checker."""
+    with checker("--json") as process:
+        yield process
+
+
+def texts(facts: Iterable[GroundFact]) -> list[str]:
+    """Facts as the checker reads them."""
+    made = (FactStatement(Atom(name, tuple(map(Constant, row))), when) for name, row, when in facts)
+    return format_program(Program(tuple(made))).splitlines()
+
+
+def test_certificates_and_their_mutants(proved: Checker) -> None:
+    """Each certificate of the operators' tests is taken, and no mutant that is no proof; what is not covered is named."""
+    said: Counter[str] = Counter()
+    covered = 0
+    for name, case in CASES.items():
+        certificate = json.loads(why(case.program, case.facts, case.fact).json())
+        ours = verifier(case.program, case.facts)
+        told = proved.verdict(case.program, case.facts, certificate)
+        assert told["verdict"] == "accepted" or told.get("met") in BEYOND, (name, told)
+        covered += told["verdict"] == "accepted"
+        rules = [f"{rule.strip()}.".replace("..", ".") for rule in case.program.split(". ") if ":-" in rule]
+        for kind, mutant in mutants(certificate, rules):
+            theirs = proved.verdict(case.program, case.facts, mutant)
+            assert agree(theirs, refusal(ours, mutant)), (name, kind, theirs, json.dumps(mutant))
+            said[theirs["verdict"]] += 1
+    assert covered >= 55
+    assert said["refused"] >= 1200, said
+    assert said["accepted"] == 0, said
+
+
+def agree(theirs: dict[str, Any], refused: str | None) -> bool:
+    """Whether the checker says what ours does, or names what it does not know."""
+    if theirs["verdict"] == "not covered":
+        return theirs["met"].split(", on which")[0] in BEYOND
+    return (theirs["verdict"] == "accepted") == (refused is None)
+
+
+def compare(
+    proved: Checker, data: st.DataObject, explainer: Explainer, program: Program, facts: list[GroundFact], fact: Record
+) -> str:
+    """That the two agree on a certificate, and on some that differ from it in one place; what was said of the first."""
+    try:
+        certificate = json.loads(explainer.why(fact).json())
+    except MethodError:
+        assume(False)
+        raise
+    text, given = format_program(program), texts(facts)
+    ours = Verifier(text, facts)
+    told = proved.verdict(text, given, certificate)
+    said = refusal(ours, certificate)
+    assert agree(told, said), f"{told}, and ours: {said}\n{text}\n{given}\n{json.dumps(certificate)}"
+    if certificate["holds"]:
+        for kind, mutant in islice(mutants(certificate, []), data.draw(st.integers(0, 5)), None, 7):
+            theirs = proved.verdict(text, given, mutant)
+            said = refusal(ours, mutant)
+            assert agree(theirs, said), f"{kind}: {theirs}, and ours: {said}\n{text}\n{given}\n{json.dumps(mutant)}"
+    return str(told["verdict"])
+
+
+@drawn(150)
+@given(st.data(), st.sampled_from(KINDS), st.sampled_from(FRAGMENTS))
+def test_drawn_programs(proved: Checker, data: st.DataObject, kind: Kind, fragment: Features) -> None:
+    """What is derived, and what is not, over both timelines, with negation and every operator that looks back or ahead."""
+    program, facts = data.draw(cases(kind, fragment))
+    plan = compiled(program)
+    done, ended = materialised(plan, records_of(plan, facts))
+    assume(ended and done.violation() is None)
+    derived = sorted((fact for fact in done.facts() if fact[0] in heads_of(program)), key=repr)
+    assume(derived)
+    name, row, low, high = data.draw(st.sampled_from(derived))
+    compare(proved, data, done.explainer(), program, facts, cut(data, (name, row, low, high)))
+    point = plan.timeline.encode_point(data.draw(st.integers(-3, 12)))
+    compare(proved, data, done.explainer(), program, facts, (name, row, point, point))
+
+
+@drawn(60)
+@given(st.data(), st.sampled_from([*sorted(FORMS), "aggregates", "held", "counted"]))
+def test_drawn_streams(proved: Checker, data: st.DataObject, form: str) -> None:
+    """So of windows and held values; certificates that rest on what the checker does not know are never taken."""
+    other = {"aggregates": AGGREGATES, "held": HELD, "counted": COUNTED}
+    program = data.draw(lars_programs(other[form] if form in other else FORMS[form]))
+    plan = telling_all(compiled_stream(program))
+    facts = data.draw(lars_streams())
+    explainer = explainer_of_stream(plan, records_of(plan, facts))
+    rows = [(name, row) for name in heads_of(program) for row in sorted(explainer.model.rows(name), key=repr)]
+    assume(rows)
+    name, row = data.draw(st.sampled_from(rows))
+    point = data.draw(st.integers(-3, 30))
+    compare(proved, data, explainer, program, facts, (name, row, point, point))

@@ -1,0 +1,1 @@
+"""The tests of telemetry use the collector beside them."""
