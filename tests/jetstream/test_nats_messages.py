@@ -354,6 +354,26 @@ async def test_who_may_not_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                     assert sink.is_connected
 
 
+async def test_what_a_gateway_has_to_be_allowed(tmp_path: Path) -> None:
+    """No more than the guide says: to read a stream, and to send to a subject."""
+    reads = ["STREAM.NAMES", "STREAM.INFO.S", *(f"CONSUMER.{each}.S.*" for each in ("INFO", "DURABLE.CREATE", "DELETE"))]
+    allowed = [*(f"$JS.API.{each}" for each in (*reads, "CONSUMER.MSG.NEXT.S.*")), "$JS.ACK.S.>", "S.none"]
+    quoted = ", ".join(f'"{each}"' for each in allowed)
+    may = f'{{ user: gateway, password: b, permissions: {{ publish: [{quoted}], subscribe: "_INBOX.>" }} }}'
+    with nats_server(tmp_path / "nats", f"authorization {{ users: [ {{ user: admin, password: a }}, {may} ] }}") as running:
+        running.ask(lambda js: js.add_stream(name="S", subjects=["S.>"]), user="admin", password="a")  # noqa: S106 - its own
+        mapper = MapMapper("messages", PLAN.schema, [MapSettings("reading")])
+        options = {"servers": [running.url], "user": "gateway", "password": "b"}
+        reading = NatsSource("messages", options, mapper, Place("", "S.>", "messages", "earliest"), client="gateway")
+        sink = sink_to(running.url, "S")
+        sink._options = options
+        async with sink:
+            for _ in range(2):  # the second time the consumer is made anew
+                async with reading:
+                    await sink.send([alarm(1)])
+                    assert numbers(await take(reading, 1)) == [1]
+
+
 def certificates(folder: Path) -> None:
     """Of an authority, and those of a server on this machine and of a client, signed by it."""
     new = ["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj"]
