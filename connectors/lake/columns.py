@@ -7,6 +7,8 @@ The arguments are a struct, or an array of JSON texts where no fields are known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from tidelog.connectors.lake.arguments import PLAIN, ArgumentColumn, shown
@@ -14,6 +16,9 @@ from tidelog.plans.diagnostics.errors import SpecError
 
 DATE = "date"
 """The column by which tables of dates are partitioned: the day on which a row ends, in UTC; NULL where it has no end."""
+
+NEEDED = ("arguments", "start", "end", "start_time", "end_time", "start_open", "end_open")
+"""The columns that every table of ours has."""
 
 _TYPES = {"text": pa.string(), "number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "any": pa.string()}
 _NAMES = {pa.float64(): "number", pa.int64(): "integer", pa.bool_(): "boolean"}
@@ -23,11 +28,28 @@ _WIDER = {"integer": ("number", "any"), "number": ("any",), "boolean": ("any",),
 """The types that hold all that a type does."""
 
 
+_TOLD = [
+    ("outbox", pa.string()),
+    ("first_seq", pa.int64()),
+    ("last_seq", pa.int64()),
+    ("horizon", pa.string()),
+    ("emitted_at", pa.timestamp("us", "UTC")),
+]
+"""Which facts a row is made of, and when they were told."""
+
+
 def table_schema(arguments: ArgumentColumn, dates: bool) -> pa.Schema:
-    """The columns of a table."""
+    """The columns of a table of `ingest`."""
+    facts = fact_schema(arguments, dates)
+    day = [facts.field(DATE)] if dates else []
+    told = [pa.field(name, kind) for name, kind in _TOLD]
+    return pa.schema([pa.field("node", pa.string()), *(field for field in facts if field.name != DATE), *told, *day])
+
+
+def fact_schema(arguments: ArgumentColumn, dates: bool) -> pa.Schema:
+    """The columns of a table of facts, as a program on Spark writes them."""
     time = pa.timestamp("us", "UTC") if dates else pa.float64()
     columns = [
-        ("node", pa.string()),
         ("arguments", _arguments_type(arguments)),
         ("start", pa.string()),
         ("end", pa.string()),
@@ -35,11 +57,6 @@ def table_schema(arguments: ArgumentColumn, dates: bool) -> pa.Schema:
         ("end_time", time),
         ("start_open", pa.bool_()),
         ("end_open", pa.bool_()),
-        ("outbox", pa.string()),
-        ("first_seq", pa.int64()),
-        ("last_seq", pa.int64()),
-        ("horizon", pa.string()),
-        ("emitted_at", pa.timestamp("us", "UTC")),
     ]
     return pa.schema([*columns, (DATE, pa.date32())] if dates else columns)
 
@@ -51,10 +68,13 @@ def _arguments_type(arguments: ArgumentColumn) -> pa.DataType:
     return pa.struct([pa.field(name, _TYPES[kind], metadata=_ANY if kind == "any" else None) for name, kind in pairs])
 
 
-def column_in(schema: pa.Schema) -> ArgumentColumn:
-    """The arguments of a table with this schema; SpecError where it is none of ours."""
-    if "arguments" not in schema.names or "last_seq" not in schema.names:
-        raise SpecError(f"it has the columns {', '.join(schema.names)}, and is no table of `ingest`")
+def column_in(schema: pa.Schema, needed: Sequence[str] = NEEDED) -> ArgumentColumn:
+    """The arguments of a table with this schema; SpecError where it lacks columns that are needed."""
+    lacking = [name for name in needed if name not in schema.names]
+    if lacking:
+        raise SpecError(
+            f"it has the columns {', '.join(schema.names)}, and is none of tidelog's: it lacks {', '.join(lacking)}"
+        )
     kind = schema.field("arguments").type
     if not pa.types.is_struct(kind):
         return PLAIN

@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
 
 
-def alone(transactions: Sequence[Transaction] = ()) -> CommitProperties:
+def alone() -> CommitProperties:
     """The properties of a commit that follows the version that was read, or is none.
 
     The library would try again behind what others have committed, unless it contradicts. It does not see that rows that are
     removed here have been moved to other files, where that was a compaction.
     """
+    return _properties([], 0)
+
+
+def _properties(transactions: Sequence[Transaction], retries: int) -> CommitProperties:
     properties: CommitProperties = deltalake().CommitProperties(
-        app_transactions=list(transactions) or None, max_commit_retries=0
+        app_transactions=list(transactions) or None, max_commit_retries=retries
     )
     return properties
 
@@ -32,12 +36,13 @@ def commit(
     actions: Sequence[AddAction | RemoveAction],
     schema: pa.Schema,
     upto: Sequence[tuple[str, int]],
-    partition_by: Sequence[str] = (DATE,),
+    *,
+    retries: int = 0,
 ) -> None:
     """Make the next version of a table; `upto` has the number that it is told of each application.
 
-    The library raises CommitFailedError where another process has made that version meanwhile. What else it raises does not
-    tell whether the version is there.
+    The library raises CommitFailedError where another process has made that version meanwhile; what only adds may try again
+    behind it (`retries`). What else it raises does not tell whether the version is there.
     """
     library = deltalake()
     transactions = [library.Transaction(name, number) for name, number in upto]
@@ -45,7 +50,7 @@ def commit(
         list(actions),
         "append",
         library.Schema.from_arrow(schema),
-        partition_by=[name for name in partition_by if name in schema.names],
-        commit_properties=alone(transactions),
+        partition_by=[DATE] if DATE in schema.names else [],
+        commit_properties=_properties(transactions, retries),
     )
     table.update_incremental()

@@ -9,21 +9,22 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake.fs import DeltaStorageHandler
-from deltalake.transaction import AddAction, RemoveAction
 from pyarrow import fs
 
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.library import storage_options
+from tidelog.connectors.lake.library import deltalake, storage_options
 from tidelog.connectors.lake.places import is_remote
 from tidelog.connectors.store.syncing import sync
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deltalake.transaction import AddAction, RemoveAction
 
 _NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST = 32
@@ -50,7 +51,35 @@ class File:
     def removal(self, schema: pa.Schema) -> RemoveAction:
         """The action that removes it from a table with these columns."""
         values = {DATE: None if self.day is None else self.day.isoformat()} if DATE in schema.names else {}
-        return RemoveAction(self.path, True, int(time.time() * 1000), self.size, values)
+        action: RemoveAction = deltalake().transaction.RemoveAction(
+            self.path, True, int(time.time() * 1000), self.size, values
+        )
+        return action
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A file that was written, and what a commit says of it. Plain data: it can be sent elsewhere."""
+
+    path: str
+    size: int
+    values: dict[str, str | None]
+    modified: int
+    stats: str
+
+    def action(self) -> AddAction:
+        """The action that adds it to its table."""
+        action: AddAction = deltalake().transaction.AddAction(
+            self.path, self.size, self.values, self.modified, True, self.stats
+        )
+        return action
+
+
+def _remote(uri: str) -> fs.FileSystem:
+    """The files behind a URI; SpecError where the library is missing, which knows them."""
+    deltalake()
+    handlers = import_module("deltalake.fs")
+    return fs.PyFileSystem(handlers.DeltaStorageHandler(uri, storage_options(uri)))
 
 
 class TableFiles:
@@ -60,7 +89,9 @@ class TableFiles:
         self._uri = uri
         if not is_remote(uri):
             os.makedirs(uri, exist_ok=True)
-        self.system = fs.PyFileSystem(DeltaStorageHandler(uri, storage_options(uri)))
+            self.system = fs.SubTreeFileSystem(uri, fs.LocalFileSystem())
+        else:
+            self.system = _remote(uri)
 
     def write(
         self,
@@ -68,9 +99,9 @@ class TableFiles:
         schema: pa.Schema,
         day: date | None = None,
         partition: Mapping[str, str | None] | None = None,
-    ) -> AddAction | None:
-        """Write rows to a new file, which is on the disk for certain when this returns. The action that adds it; None where
-        there are no rows.
+    ) -> Added | None:
+        """Write rows to a new file, which is on the disk for certain when this returns. None where there are
+        no rows.
 
         In a table of dates (`schema` has the column) all of them are of this day. Else `partition` has the values of the
         columns by which the table is partitioned, which are not among those of `schema`.
@@ -96,7 +127,7 @@ class TableFiles:
             return None  # a vacuum takes the file away
         info = self.system.get_file_info(path)
         stats = json.dumps(_statistics(written))
-        return AddAction(path, info.size, dict(values), int(time.time() * 1000), True, stats)
+        return Added(path, info.size, dict(values), int(time.time() * 1000), stats)
 
     def rows(self, file: File, schema: pa.Schema, within: Times = (None, None)) -> Iterator[pa.RecordBatch]:
         """The rows of a file with the columns of the table, whoever wrote it; at least those that lie within some times."""
@@ -107,7 +138,7 @@ class TableFiles:
                 if _may_lie(parquet.metadata.row_group(group), *within):
                     for batch in parquet.iter_batches(_ROWS, row_groups=[group], columns=names):
                         columns = (
-                            _as(batch.column(field.name), field.type)
+                            as_type(batch.column(field.name), field.type)
                             if field.name in names
                             else _lacking(file, field, len(batch))
                             for field in schema
@@ -135,7 +166,7 @@ def _lacking(file: File, field: pa.Field, number: int) -> pa.Array:
     return pa.repeat(pa.scalar(file.day if field.name == DATE else None, field.type), number)
 
 
-def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A column as the table has it: of a struct the fields that a file lacks are NULL."""
     if not pa.types.is_struct(kind) or not pa.types.is_struct(column.type):
         return column.cast(kind)

@@ -11,12 +11,13 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tidelog.connectors.lake.arguments import ArgumentColumn, column_of
 from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.metrics import Counts, write_metrics
 from tidelog.connectors.lake.origins import NO_ACCESS, Access, Origin, place_of
 from tidelog.connectors.lake.sites import Site, Sites
+from tidelog.connectors.lake.sources_file import SourcesFile
 from tidelog.connectors.lake.syncing import mend
 from tidelog.connectors.lake.writing import Parcel, TableWriter
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
@@ -30,35 +31,33 @@ _LOOKS = 0.2
 logger = logging.getLogger("tidelog")
 
 
-@dataclass(slots=True)
-class Counts:
-    """What an ingestion has done: batches, and facts of them."""
-
-    batches: int = 0
-    facts: int = 0
-
-
 class Ingestion:
     """One run of the pipeline. Used with `with`.
 
-    `sources` are directories of outboxes and addresses of gateways (asked with `access`), `fields` declares the arguments of
-    predicates (see `parse_fields`). SpecError where gateways do not agree with the tables on what a column is. Gateways that
-    are away join once they answer; `tell` is given a line of each. With `accept_gap` tables may lack facts that were
-    acknowledged.
+    `sources` are directories of outboxes and addresses of gateways (asked with `access`); `sources_file` has more of them, a
+    line each, and is read again when it changes. `fields` declares the arguments of predicates (see `parse_fields`).
+    SpecError where gateways do not agree with the tables on what a column is. Gateways that are away join once they answer;
+    `tell` is given a line of each. With `accept_gap` tables may lack facts that were acknowledged. `metrics` is a file that
+    says after each batch what there is, as Prometheus reads it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a default, and names what it is
         self,
         sources: Sequence[str],
         tables: str,
         *,
+        sources_file: str | None = None,
+        metrics: str | None = None,
         rows: int = ROWS,
         fields: Mapping[str, ArgumentColumn] | None = None,
         access: Access = NO_ACCESS,
         accept_gap: bool = False,
         tell: Callable[[str], None] = logger.warning,
     ) -> None:
-        self._sites = Sites([Origin(place_of(source), access) for source in sources], tell)
+        named = [Origin(place_of(source), access) for source in sources]
+        self._named = None if sources_file is None else SourcesFile(sources_file, named, access)
+        self._sites = Sites(named if self._named is None else self._named.read(), tell)
+        self._metrics = metrics
         self._lake = open_lake(tables)
         self._tell = tell
         self._rows = rows
@@ -66,6 +65,7 @@ class Ingestion:
         self._accept_gap = accept_gap
         self._dates: bool | None = None
         self._writers: dict[str, TableWriter] = {}
+        self._is_run = False
         self.counts = Counts()
 
     def __enter__(self) -> Ingestion:
@@ -86,9 +86,14 @@ class Ingestion:
         Returns whether every gateway has answered. ConnectorError where it fails for good: what is written stays, and
         another run goes on behind it. SpecError where a gateway that joins contradicts the tables.
         """
+        if self._is_run:  # what was seen when it was opened may be old
+            self._look()
+        self._is_run = True
         ends = {id(site): site.last for site in self._sites.present}
         while not is_stopped():
             is_more = self._take()
+            if self._metrics is not None:
+                write_metrics(self._metrics, self._sites, self.counts)
             behind = [site for site in self._sites.present if site.taken < ends.get(id(site), 0)]
             if once and not behind:
                 break
@@ -104,10 +109,22 @@ class Ingestion:
             time.sleep(min(_LOOKS, left))
 
     def _look(self) -> None:
-        """Ask who is there; SpecError where one contradicts the tables, or has facts that they lack."""
+        """Ask who is there.
+
+        SpecError, at the first look, where one contradicts the tables, or has facts that they lack; later it is set aside.
+        """
+        is_strict = self._sites.is_strict
+        if self._named is not None and (origins := self._named.changed(self._tell)) is not None:
+            self._sites.name(origins)
         for site in self._sites.look():
             assert site.schema is not None  # noqa: S101 - it has answered
-            self._join(site, site.schema)
+            try:
+                self._sites.check_distinct(site)
+                self._join(site, site.schema)
+            except SpecError as error:
+                if is_strict:
+                    raise
+                self._sites.refuse(site, error)
 
     def _check_fields(self) -> None:
         """SpecError where nobody knows a predicate whose fields are named; who comes later may know it."""

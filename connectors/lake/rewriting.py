@@ -9,7 +9,6 @@ import msgspec
 import pyarrow as pa
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
-from tidelog.connectors.lake.columns import table_schema
 from tidelog.connectors.lake.commits import alone
 from tidelog.connectors.lake.library import deltalake, told
 from tidelog.plans.diagnostics.errors import ConnectorError
@@ -20,20 +19,30 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 
-def add_columns(table: DeltaTable, predicate: str, column: ArgumentColumn, wanted: ArgumentColumn, *, dates: bool) -> None:
-    """Add the fields that `wanted` has behind those of `column`, in a commit; they are NULL in the rows that are there."""
+def evolve(table: DeltaTable, predicate: str, column: ArgumentColumn, wanted: ArgumentColumn, schema: pa.Schema) -> None:
+    """Let a table whose arguments are `column` have those that are `wanted`, with the columns of `schema`, in one commit.
+
+    ConnectorError where a value would not be the same in a wider type.
+    """
+    if wanted == column:
+        return
+    if wanted.types[: len(column.types)] == column.types:
+        _add(table, predicate, schema)
+    else:
+        _rewrite(table, predicate, column, wanted, schema)
+
+
+def _add(table: DeltaTable, predicate: str, schema: pa.Schema) -> None:
+    """Add fields behind those that are there; they are NULL in the rows that are there."""
     with told(f"cannot add fields to the table of `{predicate}`"):
-        nothing = table_schema(wanted, dates).empty_table()
-        deltalake().write_deltalake(table, nothing, mode="append", schema_mode="merge", commit_properties=alone())
+        deltalake().write_deltalake(
+            table, schema.empty_table(), mode="append", schema_mode="merge", commit_properties=alone()
+        )
         table.update_incremental()
 
 
-def rewrite(table: DeltaTable, predicate: str, column: ArgumentColumn, wanted: ArgumentColumn, *, dates: bool) -> None:
-    """Write all rows anew with arguments of wider types, in one commit, since readers disagree on files of several types.
-
-    ConnectorError where a value would not be the same in the wider type.
-    """
-    schema = table_schema(wanted, dates)
+def _rewrite(table: DeltaTable, predicate: str, column: ArgumentColumn, wanted: ArgumentColumn, schema: pa.Schema) -> None:
+    """Write all rows anew with arguments of wider types, since readers disagree on a table with files of several types."""
     with told(f"cannot write the table of `{predicate}` anew"):
         rows = table.to_pyarrow_dataset().to_batches()
         batches = _widened(rows, predicate, column, wanted, schema)

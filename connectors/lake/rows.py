@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import reduce
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,9 +14,9 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.files import File, TableFiles, Times
-from tidelog.connectors.lake.intervals import Key, Run
-from tidelog.connectors.lake.times import TimeColumn, exact
+from tidelog.connectors.lake.files import File, TableFiles, Times, as_type
+from tidelog.connectors.lake.intervals import Key, Run, Time
+from tidelog.connectors.lake.times import TimeColumn
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.frames.exact import typed
@@ -127,12 +128,39 @@ def runs_of(batch: pa.RecordBatch | pa.Table, keys: set[Key] | None = None) -> l
 
 def _bounds(facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> Times:
     """From where to where rows are wanted: on integers the neighbours touch, too. None for no bound."""
-    low: float | int | None = math.inf
-    high: float | int | None = -math.inf
+    spans: dict[str, tuple[Time, Time]] = {}
     for run in facts:
-        time = times[str(run.key[0])]
-        begin = None if run.start is None else time.of(exact(run.start) - 1)
-        end = None if run.end is None else time.of(exact(run.end) + 1)
-        low = None if low is None or begin is None else min(low, begin)
-        high = None if high is None or end is None else max(high, end)
-    return low, high
+        node, begin, end = str(run.key[0]), run.low[0], run.high[0]
+        low, high = spans.get(node, (begin, end))
+        spans[node] = (min(low, begin), max(high, end))  # of which floats are infinite
+    lows = [None if isinstance(low, float) else times[node].of(low - 1) for node, (low, _) in spans.items()]
+    highs = [None if isinstance(high, float) else times[node].of(high + 1) for node, (_, high) in spans.items()]
+    return (
+        min((low for low in lows if low is not None), default=None) if None not in lows else None,
+        max((high for high in highs if high is not None), default=None) if None not in highs else None,
+    )
+
+
+def by_day(rows: pa.Table) -> Iterator[tuple[date | None, pa.Table]]:
+    """Rows by the day on which they end; all as one in a table without dates."""
+    if not len(rows):
+        return
+    if DATE not in rows.column_names:
+        yield None, rows
+        return
+    days = rows.column(DATE)
+    for day in days.unique().to_pylist():
+        yield day, rows.filter(days.is_null() if day is None else pc.fill_null(pc.equal(days, day), False))
+
+
+def with_day(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with the columns of a table, of which they may lack fields of the arguments, and the day on which each ends."""
+    columns = {
+        name: pa.chunked_array(map(as_type, rows.column(name).chunks, repeat(schema.field(name).type)))
+        for name in rows.column_names
+    }
+    if DATE in schema.names:
+        ends = rows.column("end_time").cast(pa.int64())
+        days = [None if end is None else end // _DAY for end in ends.to_pylist()]
+        columns[DATE] = _array(days, pa.date32())
+    return pa.table([columns[name] for name in schema.names], schema=schema)

@@ -61,6 +61,7 @@ class Sites:
     origins: Sequence[Origin]
     tell: Callable[[str], None]
     all: list[Site] = field(init=False)
+    is_strict: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         self.all = [Site(origin) for origin in self.origins]
@@ -75,10 +76,11 @@ class Sites:
         return all(not site.is_away for site in self.all)
 
     def look(self) -> list[Site]:
-        """Ask all that are there, or whose pause is over, what they hold; returns those that are new, or are another outbox
-        than before.
+        """Ask all that are there, or whose pause is over, what they hold; returns those that are new, or hold another outbox
+        or other predicates than before.
 
-        SpecError where one cannot be read for good, or two are one, or of one name.
+        SpecError where one cannot be read for good. From the second look on such a one is away, as one that does not answer:
+        the others go on.
         """
         now = time.monotonic()
         asked = [site for site in self.all if site.again <= now]
@@ -93,8 +95,18 @@ class Sites:
             site.schema, site.first, site.last = schema, first, last
             site.taken = max(site.taken, first - 1)
             self._return(site)
-        self._check_distinct()
+        self.is_strict = False
         return changed
+
+    def refuse(self, site: Site, error: SpecError) -> None:
+        """Set one aside that contradicts what is there; it is asked again like one that is away."""
+        site.schema = None
+        self._put_off(site, ConnectorError(str(error)))
+
+    def name(self, origins: Sequence[Origin]) -> None:
+        """Take these in the place of those that were named before; what is known of some of them stays."""
+        known = {site.origin: site for site in self.all}
+        self.all = [known.get(origin) or Site(origin) for origin in dict.fromkeys(origins)]
 
     def read(self, rows: int) -> list[tuple[Site, list[OutboxRow]]]:
         """The next facts of those that hold some, at most about so many in all."""
@@ -128,6 +140,10 @@ class Sites:
                 if not site.origin.is_remote:
                     raise
                 return None, error
+            except SpecError as error:
+                if self.is_strict:
+                    raise
+                return None, ConnectorError(str(error))
 
         with ThreadPoolExecutor(min(_AT_ONCE, len(sites))) as pool:
             for site, (found, error) in zip(sites, pool.map(answer, sites), strict=True):
@@ -148,17 +164,18 @@ class Sites:
             self.tell(f"`{site.origin.place}` answers, and joins; it was away since {site.since}")
         site.attempts, site.again = 0, 0.0
 
-    def _check_distinct(self) -> None:
-        """SpecError where two outboxes are one, or their nodes have one name."""
-        found: dict[str, Site] = {}
-        for site in self.all:
-            if site.schema is None:
+    def check_distinct(self, site: Site) -> None:
+        """SpecError where one is another's outbox, or of a node of another's name."""
+        mine = site.schema
+        for other in self.all:
+            schema = other.schema
+            if other is site or mine is None or schema is None:
                 continue
-            for name, said in ((site.schema.identity, "are one outbox"), (f"node {site.schema.node}", "")):
-                other = found.setdefault(name, site)
-                if other is not site:
-                    said = said or f"are both of node `{site.schema.node}`: give each gateway its own name"
-                    raise SpecError(f"`{site.origin.place}` and `{other.origin.place}` {said}")
+            places = f"`{site.origin.place}` and `{other.origin.place}`"
+            if schema.identity == mine.identity:
+                raise SpecError(f"{places} are one outbox")
+            if schema.node == mine.node:
+                raise SpecError(f"{places} are both of node `{mine.node}`: give each gateway its own name")
 
 
 def _held(site: Site, reader: Reader) -> tuple[OutboxSchema, int, int]:

@@ -20,14 +20,14 @@ import pyarrow.compute as pc
 from deltalake.transaction import AddAction, RemoveAction
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
-from tidelog.connectors.lake.columns import DATE, column_in, has_dates_in, table_schema, widened
+from tidelog.connectors.lake.columns import DATE, NEEDED, column_in, has_dates_in, table_schema, widened
 from tidelog.connectors.lake.commits import commit
 from tidelog.connectors.lake.files import File, TableFiles
 from tidelog.connectors.lake.intervals import Run, coalesce
 from tidelog.connectors.lake.lake import Lake
 from tidelog.connectors.lake.library import Conflict, deltalake, storage_options, told
-from tidelog.connectors.lake.rewriting import add_columns, rewrite
-from tidelog.connectors.lake.rows import arguments_of, rows_table, runs_of, touched_rows
+from tidelog.connectors.lake.rewriting import evolve
+from tidelog.connectors.lake.rows import arguments_of, by_day, rows_table, runs_of, touched_rows
 from tidelog.connectors.lake.syncing import sync_versions
 from tidelog.connectors.lake.times import TimeColumn
 from tidelog.connectors.lake.upkeep import keep_up
@@ -95,7 +95,7 @@ class TableWriter:
             return
         found = pa.schema(table.schema().to_arrow())
         try:
-            known = column_in(found)
+            known = column_in(found, ("node", *NEEDED, "last_seq"))
         except SpecError as error:
             raise SpecError(f"the table `{self._uri}`: {error}") from None
         if has_dates_in(found) != self._dates:
@@ -170,9 +170,7 @@ class TableWriter:
         column = wanted = column_in(found)
         for schema, each in added:
             wanted = widened(self.predicate, wanted, each, f"at node `{schema.node}`")
-        if wanted != column:
-            kept = wanted.types[: len(column.types)] == column.types
-            (add_columns if kept else rewrite)(table, self.predicate, column, wanted, dates=self._dates)
+        evolve(table, self.predicate, column, wanted, table_schema(wanted, self._dates))
         deviating = dict(item for schema, _ in added for item in self._deviating(table, schema).items())
         if deviating:
             with told(f"cannot write the table `{self._uri}`"):
@@ -268,10 +266,10 @@ def replaced(
     days: dict[date | None, list[Iterable[pa.RecordBatch]]] = {}
     for file, runs in old.items():
         days.setdefault(file.day, []).append(_kept(files.rows(file, schema), set(runs)))
-    for day, rows in _by_day(new):
+    for day, rows in by_day(new):
         days.setdefault(day, []).append(rows.to_batches())
     added = [files.write(chain.from_iterable(each), schema, day) for day, each in days.items()]
-    return [*(action for action in added if action is not None), *(file.removal(schema) for file in old)]
+    return [*(file.action() for file in added if file is not None), *(file.removal(schema) for file in old)]
 
 
 def _kept(batches: Iterable[pa.RecordBatch], gone: set[Run]) -> Iterator[pa.RecordBatch]:
@@ -284,15 +282,3 @@ def _kept(batches: Iterable[pa.RecordBatch], gone: set[Run]) -> Iterator[pa.Reco
         left = pa.array([place for place, flag in zip(places.to_pylist(), is_gone, strict=True) if flag], pa.uint64())
         every = pa.array(range(len(batch)), pa.uint64())
         yield batch.filter(pc.invert(pc.is_in(every, left)))
-
-
-def _by_day(rows: pa.Table) -> Iterator[tuple[date | None, pa.Table]]:
-    """Rows by the day on which they end; all as one in a table without dates."""
-    if not len(rows):
-        return
-    if DATE not in rows.column_names:
-        yield None, rows
-        return
-    days = rows.column(DATE)
-    for day in days.unique().to_pylist():
-        yield day, rows.filter(days.is_null() if day is None else pc.fill_null(pc.equal(days, day), False))

@@ -105,5 +105,9 @@ def typed(name: str, kind: str, value: object) -> object:
 
 def microseconds(seconds: int | Fraction) -> int | None:
     """As many microseconds: what is finer is cut, what is beyond the years 1 to 9999 of the time since 1970 is None."""
-    found = int(seconds * 10**6 // 1)
+    return within_years(int(seconds * 10**6 // 1))
+
+
+def within_years(found: int) -> int | None:
+    """Microseconds since 1970, where they lie in the years 1 to 9999."""
     return found if _EARLIEST <= found <= _LATEST else None

@@ -125,20 +125,63 @@ def test_restarts_while_one_is_away(fill: Fill, tmp_path: Path, monkeypatch: pyt
     assert all(map(is_taken, plant.boxes))
 
 
-def test_contradicting_gateway_is_refused_by_name(fill: Fill, tmp_path: Path) -> None:
-    """A gateway whose fields are not those of the tables is named when it joins."""
+def test_contradicting_gateway_is_set_aside_by_name(fill: Fill, tmp_path: Path) -> None:
+    """A gateway whose fields are not those of the tables ends a job that starts; one that joins later is set aside."""
     plant = Plant(fill, tmp_path)
+    program = "timeline rational, unit 1 s, resolution 1.\ninput hot(sensor: text, value: number).\noutput hot.\n"
+    bad = fill("n3", [("hot", ("a", 1), 0, 0)], program)
     with served(plant.boxes[0], plant.ports[0]), plant.ingestion() as ingestion:
         ingestion.run(once=True)
-        program = "timeline rational, unit 1 s, resolution 1.\ninput hot(sensor: text, value: number).\noutput hot.\n"
-        bad = fill("n3", [("hot", ("a", 1), 0, 0)], program)
 
-        def joins() -> bool:
+        def is_told() -> bool:
             ingestion._look()
-            return False
+            return any(
+                f"`{address(plant.ports[1])}` cannot join: the fields of `hot` are none" in line for line in plant.said
+            )
 
-        with served(bad, plant.ports[1]), pytest.raises(SpecError, match=f"`{address(plant.ports[1])}` cannot join"):
-            eventually(joins)
+        with served(bad, plant.ports[1]):
+            eventually(is_told)
+            plant.more(10)
+            assert not ingestion.run(once=True)
+            with pytest.raises(SpecError, match=f"`{address(plant.ports[1])}` cannot join"):
+                plant.ingestion().__enter__()
+    assert is_taken(plant.boxes[0])
+    assert not is_taken(bad)
+
+
+def test_file_of_sources_is_read_again(fill: Fill, tmp_path: Path) -> None:
+    """Gateways that are added to the file while it runs are ingested, too; those that are taken out are left alone."""
+    boxes = [fill(node, facts(place, 20)) for place, node in enumerate(("n1", "n2", "n3"))]
+    expected = rows_of(*boxes)
+    names, said = tmp_path / "sources", list[str]()
+    names.write_text(f"# gateways\n{boxes[1]}\n")
+    metrics = tmp_path / "ingest.prom"
+    tables = str(tmp_path / "tables")
+    files = {"sources_file": str(names), "metrics": str(metrics), "tell": said.append}
+    with Ingestion([boxes[0]], tables, **files) as ingestion:
+        looks = 0
+
+        def is_stopped() -> bool:
+            nonlocal looks
+            if all(map(is_taken, boxes[:2])) and not looks:
+                looks = 1
+                names.write_text("s3://b/box\n")
+            elif said and looks == 1:
+                looks = 2
+                names.write_text(f"{boxes[2]}\n")
+            return is_taken(boxes[2])
+
+        assert ingestion.run(every=0.05, is_stopped=is_stopped)
+    assert len(said) == 1
+    assert "named before still counts: `s3://b/box`: outboxes are in a folder of this machine" in said[0]
+    assert read_tables(tables) == golden(expected)
+    lines = metrics.read_text().splitlines()
+    assert "tidelog_ingest_facts_total 60" in lines
+    assert f'tidelog_ingest_up{{from="{boxes[2]}"}} 1' in lines
+    assert f'tidelog_ingest_waiting{{from="{boxes[0]}"}} 0' in lines
+    assert not any(boxes[1] in line for line in lines)
+    with pytest.raises(SpecError, match=r"cannot read `.*nowhere`, which is to name outboxes"):
+        Ingestion([], tables, sources_file=str(tmp_path / "nowhere"))
 
 
 @pytest.mark.slow

@@ -328,6 +328,6 @@ def test_places_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     import pyarrow as pa  # noqa: PLC0415
 
     deltalake().write_deltalake(tmp_path / "hot", pa.table({"a": [1]}))
-    with pytest.raises(SpecError, match="has the columns a, and is no table of `ingest`"):
+    with pytest.raises(SpecError, match="has the columns a, and is none of tidelog's: it lacks node, arguments"):
         writer(tmp_path).check(schema(), parse_fields("sensor: text"))
     shutil.rmtree(tmp_path / "hot")

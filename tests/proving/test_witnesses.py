@@ -18,9 +18,10 @@ from oracle.evaluate import GroundFact
 from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.tree.syntax import Interval
-from tidelog.testing.proving import book_of, prove
+from tidelog.testing.proving import prove
 from tidelog.testing.witnessing import Searcher, Witness
 
 HEAD = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\ninput door(room: text).\n"
@@ -101,3 +102,12 @@ def test_what_begins_and_ends_is_what_is_told() -> None:
     proof = prove(plan, 60.0)
     assert proof.answers == {"a": "never ends", "b": "ends"}
     assert all(isinstance(witness, Witness) and witness.told for witness in proof.witnesses.values())
+
+
+def test_no_witness_violates_a_constraint() -> None:
+    """Facts of which the program says that they never come together show nothing."""
+    plan = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, C), C < 90.")
+    (fact,) = prove(plan, 60.0).witnesses["a"].facts
+    assert fact.row == ("room1", 90)
+    never = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, _).")
+    assert prove(never, 60.0).answers == {"a": "undecided"}

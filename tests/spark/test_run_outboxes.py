@@ -88,7 +88,7 @@ def test_specs(spec: str, path: str) -> None:
         ("outbox:a?predicate=p", r"predicates of their own: leave `\?predicate=p` away"),
         ("outbox:http://gw1", "`http://gw1` is not of the form `http://HOST:PORT/outbox/NAME`"),
         ("http://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
-        ("tidelog+https://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
+        ("delta+https://gw1/outbox/a", "what HTTP serves is an outbox: expected `outbox:http:"),
         ("outbox:tcp://127.0.0.1:9400", "outboxes are in a folder of this machine"),
     ],
 )

@@ -1,22 +1,26 @@
-"""Tables of Delta and Iceberg: what is asked of Spark for them, and that a batch that comes again counts once.
+"""Tables of Delta and Iceberg: a batch that comes again counts once.
 
-Their jars cannot be had here. For Delta stands a data source of Python's, which passes over what it has as Delta says it
-does; for Iceberg stand its tables of snapshots, and a writer that fills them.
+The jar of Iceberg cannot be had here. For it stand its tables of snapshots, and a writer that fills them.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import pyarrow as pa
 import pytest
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+from lake.buckets import bucket
 
 from tests.spark.test_run_delivery import TOLD, Said, facts, frame
+from tidelog.connectors.lake.arguments import PLAIN
+from tidelog.connectors.lake.files import Added, TableFiles
+from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.library import deltalake
+from tidelog.connectors.lake.rows import by_day, with_day
+from tidelog.connectors.spark import read_delta
+from tidelog.connectors.spark.running.outputs import delta_sink
 from tidelog.connectors.spark.running.outputs.sinks import Tables
 from tidelog.connectors.spark.running.outputs.table_sinks import IcebergTables, table_sink
 from tidelog.plans.diagnostics.errors import SpecError
@@ -27,83 +31,108 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def delta(spark: SparkSession) -> None:
-    """A format `delta`: a folder has its rows, and the versions that it has of each application."""
-
-    @dataclass
-    class Message(WriterCommitMessage):
-        rows: int
-
-    class Writer(DataSourceArrowWriter):
-        def __init__(self, options: dict[str, str], overwrite: bool) -> None:
-            self.options, self.overwrite = dict(options), overwrite
-
-        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-            return Message(sum(batch.num_rows for batch in iterator))
-
-        def commit(self, messages: list[Any]) -> None:
-            log = Path(self.options["path"].removeprefix("file://")) / "_delta_log"
-            log.mkdir(parents=True, exist_ok=True)
-            app, version = self.options.get("txnappid", ""), int(self.options.get("txnversion", -1))
-            before = [json.loads(file.read_text()) for file in sorted(log.iterdir())]
-            if app and any(each["app"] == app and each["version"] >= version for each in before):
-                return
-            entry = {"app": app, "version": version, "rows": sum(message.rows for message in messages)}
-            (log / f"{len(before):05}").write_text(json.dumps(entry | {"overwrite": self.overwrite}))
-
-    class Delta(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return "delta"
-
-        def writer(self, schema: Any, overwrite: bool) -> Writer:
-            return Writer({key.lower(): value for key, value in self.options.items()}, overwrite)
-
-    spark.dataSource.register(Delta)
+def held(place: Path | str, predicate: str) -> list[tuple[Any, ...]]:
+    """The rows of a table of Delta Lake, as a reader of its own sees them."""
+    table = open_lake(os.fspath(place)).open(predicate)
+    assert table is not None
+    rows = table.to_pyarrow_table().to_pylist()
+    found = [(*_values(each["arguments"]), each["start"], each["end"], str(each["date"])) for each in rows]
+    return sorted(found, key=str)
 
 
-def log(tmp_path: Path, predicate: str) -> list[tuple[str, int, int]]:
-    """The application, the version and the number of rows of each commit of a table."""
-    folder = tmp_path / "tables" / predicate / "_delta_log"
-    entries = [json.loads(file.read_text()) for file in sorted(folder.iterdir())]
-    assert not any(entry["overwrite"] for entry in entries)
-    return [(entry["app"], entry["version"], entry["rows"]) for entry in entries]
+def _values(arguments: Any) -> list[Any]:
+    return list(arguments.values()) if isinstance(arguments, dict) else list(arguments)
 
 
-@pytest.mark.usefixtures("delta")
-def test_delta_has_a_batch_once(spark: SparkSession, tmp_path: Path) -> None:
-    """A batch has the stream's name and its number, by which Delta knows it again; two streams add to one table."""
-    sink = [f"delta:{tmp_path}/tables"]
-    for stream, batch, told in (
-        ("c1", 0, TOLD),
-        ("c1", 1, TOLD[:2]),
-        ("c1", 1, TOLD[:2]),
-        ("c2", 0, TOLD[:1]),
-        ("c1", 2, []),
-    ):
-        Said(sink, checkpoint=stream).delivery.deliver(frame(spark, facts(told)), batch)
-    assert log(tmp_path, "hot") == [("c1", 0, 4), ("c1", 1, 2), ("c2", 0, 1)]
-    assert log(tmp_path, "temp") == [("c1", 0, 1)]
-    assert not (tmp_path / "tables/off").exists()
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_delta_has_a_batch_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_remote: bool
+) -> None:
+    """A batch has the stream's name and its number, by which it is known again; two streams add to one table."""
+
+    def check(place: str) -> None:
+        for stream, batch, told in (
+            ("c1", 0, TOLD),
+            ("c1", 1, TOLD[:2]),
+            ("c1", 1, TOLD[:2]),
+            ("c2", 0, TOLD[:1]),
+            ("c1", 2, []),
+        ):
+            Said([f"delta:{place}"], checkpoint=stream).delivery.deliver(frame(spark, facts(told)), batch)
+        assert len(held(place, "hot")) == 4 + 2 + 1
+        assert held(place, "a b") == [('"Ä"', None, None, "None")]
+        assert held(place, "temp") == [("s1", 2.5, "4", "4", "1970-01-01")]
+        assert open_lake(place).predicates() == ["a b", "hot", "temp"]
+
+    if is_remote:
+        with bucket(monkeypatch) as uri:  # which workers, that started before, do not know
+            monkeypatch.setattr(delta_sink, "_write_files", written_here)
+            check(uri)
+    else:
+        check(os.fspath(tmp_path / "tables"))
 
 
-@pytest.mark.usefixtures("delta")
-def test_delta_has_history_in_new_tables(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """History is no transaction of a stream's, and is refused where a table is there."""
-    monkeypatch.setattr("tidelog.connectors.spark.running.outputs.table_sinks._check_class", lambda *_: None)
-    said = Said([f"delta:{tmp_path}/tables"])
+def written_here(rows: DataFrame, *, table_uri: str, schema: pa.Schema) -> list[Added]:
+    """What workers do, in this process."""
+    table = rows.toArrow()
+    days = by_day(with_day(table, schema)) if len(table) else ()
+    files = (TableFiles(table_uri).write([some], schema, day) for day, some in days)
+    return [file for file in files if file is not None]
+
+
+def test_delta_has_history_in_new_tables(spark: SparkSession, tmp_path: Path) -> None:
+    """History is no transaction of a stream's, also has empty tables, and is refused where a table is there."""
+    place = tmp_path / "tables"
+    said = Said([f"delta:{place}"])
     said.delivery.open(spark)
     said.delivery.deliver(frame(spark, facts(TOLD)))
-    assert log(tmp_path, "hot") == [("", -1, 4)]
+    assert [row[:4] for row in held(place, "hot")] == [
+        ('"s1"', "2.5", "0", "4"),
+        ('"s1"', "2.5", "2", "4"),
+        ('"s10"', "2.5", "2", "4"),
+        ('"s2"', "3", "2", "5"),
+    ]
+    assert held(place, "off") == []
     with pytest.raises(SpecError, match=r"is there already: history goes to a new one"):
-        Said([f"delta:{tmp_path}/tables"]).delivery.open(spark)
+        Said([f"delta:{place}"]).delivery.open(spark)
 
 
-def test_what_is_missing_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    """Without the jars, or the catalog, a run is refused before it reads anything, with what to pass."""
-    with pytest.raises(SpecError, match=r"io.delta.sql.DeltaSparkSessionExtension is missing: .*--packages io.delta:"):
-        Said([f"delta:{tmp_path}/tables"]).delivery.open(spark)
+def test_delta_takes_new_fields(spark: SparkSession, tmp_path: Path) -> None:
+    """Another program adds a field to a table that is there; what it cannot add is named, and so is a table of others."""
+    place = tmp_path / "tables"
+    program = "timeline rational, unit 1 s, resolution 1.\ninput hot({}).\noutput hot.\n"
+    for number, (fields, row) in enumerate((("s: text", ("a",)), ("s: text, limit: integer", ("b", 3)))):
+        said = Said([f"delta:{place}"], program.format(fields), checkpoint=f"c{number}")
+        said.delivery.deliver(frame(spark, facts([("hot", row, 0, 0)])), 0)
+    assert [row[:2] for row in held(place, "hot")] == [("a", None), ("b", 3)]
+    said = Said([f"delta:{place}"], program.format("s: number"), checkpoint="c3")
+    with pytest.raises(SpecError, match="field `s` of `hot` is text in the table, and number of the program"):
+        said.delivery.deliver(frame(spark, facts([("hot", (1,), 0, 0)])), 0)
+    deltalake().write_deltalake(place / "cold", pa.table({"a": [1]}))
+    said = Said([f"delta:{place}"], program.replace("hot", "cold").format("s: text"), checkpoint="c3")
+    with pytest.raises(SpecError, match="has the columns a, and is none of tidelog's"):
+        said.delivery.deliver(frame(spark, facts([("cold", ("a",), 0, 0)])), 0)
+
+
+def test_delta_is_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads a table without a jar, with its days, also where fields came later; what is none is told."""
+    place = tmp_path / "odd place"
+    program = "timeline rational, unit 1 s, resolution 1.\ninput hot({}).\noutput hot.\n"
+    for number, (fields, row) in enumerate((("s: text", ("a",)), ("s: text, limit: integer", ("b", 3)))):
+        said = Said([f"delta:{place}"], program.format(fields), checkpoint=f"c{number}")
+        said.delivery.deliver(frame(spark, facts([("hot", row, 0, 200_000 * number)])), 0)
+    rows = read_delta(spark, f"{place}/hot").selectExpr("arguments.*", "end", "cast(date as string)").collect()
+    assert sorted(map(tuple, rows)) == [("a", None, "0", "1970-01-01"), ("b", 3, "100000", "1970-01-02")]
+    with pytest.raises(SpecError, match="is no table of Delta Lake: it has no log"):
+        read_delta(spark, os.fspath(place))
+    with pytest.raises(SpecError, match="tables of Delta Lake are read in a folder, or at `s3://BUCKET/PATH`"):
+        read_delta(spark, "hdfs://plant/hot")
+
+
+def test_what_is_missing_is_named(spark: SparkSession) -> None:
+    """Without the jar, or the catalog, or at an unknown place, a run is refused before it reads anything."""
+    with pytest.raises(SpecError, match="tables are in a folder of this machine, or at `s3://BUCKET/PATH`"):
+        Said(["delta:hdfs://plant/tables"])
     with pytest.raises(SpecError, match=r"no catalog `lake`: name it with `--conf spark.sql.catalog.lake="):
         Said(["iceberg:lake.plant"]).delivery.open(spark)
     spark.conf.set("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
@@ -173,7 +202,7 @@ def test_iceberg_has_a_batch_once(spark: SparkSession) -> None:
         ("c1", "hot", 11),
     ):
         sink = table_sink(Tables("lake.plant.cold", "iceberg"), stream)
-        sink.write(cast("DataFrame", Rows(lake, 5)), predicate, batch)
+        sink.write(cast("DataFrame", Rows(lake, 5)), predicate, batch, PLAIN)
     own = ("tidelog.checkpoint", "tidelog.batch", "added-records")
     found = {name: [tuple(map(each.get, own)) for each in told] for name, told in lake.snapshots.items()}
     assert found == {
@@ -191,7 +220,7 @@ def test_iceberg_has_a_batch_once(spark: SparkSession) -> None:
 def test_iceberg_has_history_in_new_tables(spark: SparkSession) -> None:
     """History makes the table with its rows."""
     lake = Lake(spark)
-    IcebergTables("lake.plant", "").write(cast("DataFrame", Rows(lake, 5)), "hot", None)
+    IcebergTables("lake.plant", "").write(cast("DataFrame", Rows(lake, 5)), "hot", None, PLAIN)
     assert lake.snapshots == {"`lake`.`plant`.`hot`": [{"added-records": "5"}]}
 
 

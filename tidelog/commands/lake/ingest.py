@@ -11,6 +11,7 @@ from tidelog.commands.outcome import AWAY, DONE, say
 from tidelog.commands.signals import noted_signals
 from tidelog.connectors import lake
 from tidelog.connectors.outbox.client import FORM
+from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
     from tidelog.connectors.lake.ingest import Ingestion
@@ -24,8 +25,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FROM",
         nargs="+",
         action="extend",
-        required=True,
+        default=[],
         help=f"outboxes: directories, or `{FORM}`",
+    )
+    parser.add_argument(
+        "--from-file", metavar="FILE", help="a file with more of them, a line each; read again as it changes"
     )
     parser.add_argument(
         "--to",
@@ -45,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="the arguments of a predicate, such as 'hot(sensor: text, value: number)'",
     )
     parser.add_argument("--accept-gap", action="store_true", help="go on though tables lack facts that were acknowledged")
+    parser.add_argument("--metrics", metavar="FILE", help="write metrics for Prometheus to FILE after each batch")
     parser.add_argument("--stats", action="store_true", help="print what was written to standard error at the end")
     add_access_options(parser)
     parser.set_defaults(run=run)
@@ -52,12 +57,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write tables until a signal asks to stop; with `--once` until there is nothing left of those that answer."""
+    if not options.sources and options.from_file is None:
+        raise SpecError("say which outboxes to ingest: `--from` or `--from-file`")
     fields = dict(map(lake.parse_declaration, options.fields))
     access = access_of(options)
     with noted_signals() as arrived:
         with lake.Ingestion(
             options.sources,
             options.tables,
+            sources_file=options.from_file,
+            metrics=options.metrics,
             rows=options.rows,
             fields=fields,
             access=access,

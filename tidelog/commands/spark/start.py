@@ -38,7 +38,6 @@ from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.outputs.delivery import LETTERS, VIOLATIONS, Delivery
 from tidelog.connectors.spark.running.outputs.folders import Folder, LocalFolder, RemoteFolder, claim_checkpoint
 from tidelog.connectors.spark.running.outputs.sinks import Tables, parse_sinks
-from tidelog.connectors.spark.running.outputs.table_sinks import DELTA_SETTINGS
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import needs_quiet_batches, run_stream
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError, TidelogError
@@ -169,8 +168,6 @@ class _Run:
                 settings = stream_settings(self._job, None if options.master else cores)
             if self._is_stream and not is_remote(options.checkpoint):
                 settings |= LOCAL_CHECKPOINT
-            if any(sink.format == "delta" for sink in self._tables()):
-                settings |= DELTA_SETTINGS
             settings |= settings_of(options)
             with told_in_a_line():
                 try:

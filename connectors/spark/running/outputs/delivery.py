@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
+from tidelog.connectors.lake.arguments import column_of
 from tidelog.connectors.outbox.file import describe
 from tidelog.connectors.spark.running.outputs.lines import sorted_lines, writing
 from tidelog.connectors.spark.running.outputs.sinks import Lines, parse_sinks
@@ -170,7 +171,7 @@ class Delivery:
         for predicate in self._outputs if batch is None else sizes:
             own = facts.where(F.col("name") == predicate).coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
             rows = table_rows(own, predicate, self._tables, self._schema.timeline)
-            sink.write(rows, predicate, batch)
+            sink.write(rows, predicate, batch, column_of(self._tables.predicates[predicate]))
 
 
 def _violations(parcels: DataFrame) -> Iterator[Told]:

@@ -1,8 +1,8 @@
 """Tables of a run, one a predicate, in the formats that it writes; a stream's batch that comes again counts once in each.
 
-Delta and Iceberg come with jars of their own, which the user brings. Both commit a table's rows at once, and keep with them
-which checkpoint and which batch they are of: Delta by `txnAppId` and `txnVersion`, by which it passes over what it has,
-Iceberg in the summary of the snapshot, in which it is looked for before a batch is written.
+Tables of Delta Lake are written without a jar (`delta_sink`); Iceberg comes with one, which the user brings. Both commit
+a table's rows at once, and keep with them which checkpoint and which batch they are of: Iceberg in the summary of the
+snapshot, in which it is looked for before a batch is written.
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import functions as F
 
 from tidelog.connectors.files.folders import folder_of
+from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.places import is_remote, uri_of
+from tidelog.connectors.spark.running.outputs.delta_sink import DeltaTables
 from tidelog.connectors.spark.running.outputs.folders import LocalFolder, RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.outputs.sinks import Tables
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-DELTA_SETTINGS = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
-"""What Spark is set to where tables of Delta are written."""
 
 _CHECKPOINT, _BATCH = "tidelog.checkpoint", "tidelog.batch"
 """What a snapshot of Iceberg says of the batch that it has added."""
@@ -38,8 +34,8 @@ class TableSink(Protocol):
         """Look at what only Spark reaches; SpecError where tables of these predicates cannot be written."""
         ...
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
-        """Add rows to a predicate's table."""
+    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
+        """Add rows to a predicate's table; `arguments` is what its program declares."""
         ...
 
 
@@ -68,37 +64,13 @@ class ParquetTables:
         if is_remote(self._path):
             claim_tables(RemoteFolder(spark, self._path), self._checkpoint)
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
+    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
         """Write a table, or the folder of a batch."""
         table = f"{uri_of(self._path)}/{folder_of(predicate)}"
         if batch is None:
             rows.write.mode("error").parquet(table)
         else:
             rows.write.mode("overwrite").parquet(f"{table}/batch={batch}")
-
-
-class DeltaTables:
-    """Tables of Delta Lake in a folder. Several streams, and others, may add to one table."""
-
-    def __init__(self, path: str, checkpoint: str) -> None:
-        self._folder, self._checkpoint = uri_of(path), checkpoint
-
-    def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
-        """SpecError where Delta's jars are missing, or a run over history would add to a table."""
-        _check_class(spark, DELTA_SETTINGS["spark.sql.extensions"], "`--packages io.delta:delta-spark_4.1_2.13:VERSION`")
-        for predicate in () if self._checkpoint else predicates:
-            if not RemoteFolder(spark, self._table(predicate)).is_empty():
-                raise _is_there(self._table(predicate))
-
-    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
-        """Add rows; Delta passes over a batch that the table has."""
-        writer = rows.write.format("delta").mode("append")
-        if batch is not None:
-            writer = writer.option("txnAppId", self._checkpoint).option("txnVersion", batch)
-        writer.save(self._table(predicate))
-
-    def _table(self, predicate: str) -> str:
-        return f"{self._folder}/{folder_of(predicate)}"
 
 
 class IcebergTables:
@@ -123,7 +95,7 @@ class IcebergTables:
             if spark.catalog.tableExists(self._table(predicate)):
                 raise _is_there(self._table(predicate))
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None) -> None:
+    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
         """Add rows, unless the table has this batch; the table is made with the first."""
         spark, table = rows.sparkSession, self._table(predicate)
         if batch is None:

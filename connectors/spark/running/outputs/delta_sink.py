@@ -1,0 +1,126 @@
+"""Tables of Delta Lake without a jar: workers write files, and the driver adds them to a table in one commit.
+
+A commit says which batch of which stream it has, so a batch that comes again counts once. Files that no commit has named,
+since a task was run twice or a run was killed, are nothing to readers, and a vacuum takes them away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+
+from tidelog.connectors.lake.arguments import ArgumentColumn
+from tidelog.connectors.lake.columns import DATE, column_in, fact_schema, has_dates_in, widened
+from tidelog.connectors.lake.commits import commit
+from tidelog.connectors.lake.files import Added, TableFiles
+from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.library import Conflict, deltalake, storage_options, told
+from tidelog.connectors.lake.rewriting import evolve
+from tidelog.connectors.lake.rows import by_day, with_day
+from tidelog.connectors.lake.syncing import mend, sync_versions
+from tidelog.connectors.lake.upkeep import keep_up
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from pyspark.sql import DataFrame, SparkSession
+
+_RETRIES = 20
+"""How often the library tries to add files behind what others have committed."""
+_ATTEMPTS = 5
+
+
+class DeltaTables:
+    """Tables of Delta Lake in a folder that all workers share, or at `s3://BUCKET/PATH`. Several streams may add to one.
+
+    `checkpoint` is what tells a stream from all others, nothing over history. SpecError for other places.
+    """
+
+    def __init__(self, path: str, checkpoint: str) -> None:
+        self._lake, self._checkpoint = open_lake(path), checkpoint
+
+    def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
+        """SpecError where a run over history would add to a table."""
+        for predicate in predicates:
+            mend(self._lake.uri(predicate))
+            if not self._checkpoint and self._lake.open(predicate) is not None:
+                raise SpecError(f"the table {self._lake.uri(predicate)} is there already: history goes to a new one")
+
+    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
+        """Add rows, unless the table has this batch. `arguments` is what its program declares.
+
+        SpecError where the table has other columns, ConnectorError where it cannot be written.
+        """
+        dates = rows.schema["start_time"].dataType.typeName() == "timestamp"
+        application = f"tidelog-spark/{self._checkpoint}"
+        for attempt in range(_ATTEMPTS):
+            table = self._prepared(predicate, arguments, dates)
+            since = table.version()
+            known = None if batch is None else table.transaction_version(application)
+            if batch is not None and known is not None and known >= batch:
+                return
+            schema = pa.schema(table.schema().to_arrow())
+            added = _write_files(rows, table_uri=self._lake.uri(predicate), schema=schema)
+            try:
+                with told(f"cannot write the table `{self._lake.uri(predicate)}`"):
+                    upto = [] if batch is None else [(application, batch)]
+                    commit(table, [file.action() for file in added], schema, upto, retries=_RETRIES)
+                break
+            except Conflict:  # another run of the same stream was first, or somebody has changed its columns
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        sync_versions(table, since)
+        keep_up(table, since)
+
+    def _prepared(self, predicate: str, arguments: ArgumentColumn, dates: bool) -> DeltaTable:
+        """The table, with the columns that are wanted."""
+        uri = self._lake.uri(predicate)
+        wanted = fact_schema(arguments, dates)
+        table = self._lake.open(predicate)
+        if table is None:
+            with told(f"cannot write the table `{uri}`"):
+                deltalake().DeltaTable.create(
+                    uri,
+                    wanted,
+                    mode="ignore",
+                    partition_by=[DATE] if dates else None,
+                    name=predicate,
+                    description="derived facts, by tidelog",
+                    storage_options=storage_options(uri),
+                )
+            table = self._lake.open(predicate)
+            if table is None:
+                raise ConnectorError(f"cannot write the table `{uri}`: it is gone again")
+        found = pa.schema(table.schema().to_arrow())
+        try:
+            known = column_in(found)
+        except SpecError as error:
+            raise SpecError(f"the table `{uri}`: {error}") from None
+        others = [name for name in found.names if name not in wanted.names]
+        if others or has_dates_in(found) != dates or table.metadata().partition_columns != ([DATE] if dates else []):
+            raise SpecError(
+                f"the table `{uri}` has the columns {', '.join(found.names)}, and is partitioned by "
+                f"{', '.join(table.metadata().partition_columns) or 'nothing'}: choose another place for the tables"
+            )
+        column = widened(predicate, known, arguments, "of the program")
+        evolve(table, predicate, known, column, fact_schema(column, dates))
+        return table
+
+
+def _write_files(rows: DataFrame, *, table_uri: str, schema: pa.Schema) -> list[Added]:
+    """Let workers write rows to files of a table, a file for each task and day; what a commit says of them."""
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        whole = [batch for batch in batches if batch.num_rows]  # a task has some 32 MB at most
+        if whole:
+            files = TableFiles(table_uri)
+            days = by_day(with_day(pa.Table.from_batches(whole), schema))
+            found = (files.write([some], schema, day) for day, some in days)
+            texts = [msgspec.json.encode(file) for file in found if file is not None]
+            yield pa.RecordBatch.from_pydict({"file": pa.array(texts, pa.binary())})
+
+    read = msgspec.json.Decoder(Added).decode
+    return [read(bytes(row.file)) for row in rows.mapInArrow(write, "file binary").collect()]
