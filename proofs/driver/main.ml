@@ -30,8 +30,8 @@ let facts_of ~timed texts =
       | _ -> raise (Unreadable (Printf.sprintf "`%s` is no fact" text))) (Statements.split text)) texts
 
 let complete_of text =
-  let t = { Reader.s = text; p = 0 } in
-  let found, unit = Reader.time t in
+  let t = { Words.s = text; p = 0 } in
+  let found, unit = Words.time t in
   if unit <> "" || not (Reader.ended t) then raise (Unreadable (Printf.sprintf "`%s` is no time without a unit" text));
   found
 

@@ -2,7 +2,6 @@
 
 open Tree
 exception Not_covered = Values.Not_covered
-
 exception Refused of string
 
 (* Accepted, if the input is complete up to a time (none, if nothing is absent). *)
@@ -65,8 +64,9 @@ end
 
 module Make (L : TIMELINE) = struct
   module Theory = Proved.Soundness (L) (Values)
-  module C = Theory.C
-  module G = C.E.G
+  module C = Theory.T.C
+  module F = C.E.F
+  module G = F.G
 
   (* --- names: the theory has numbers for predicates and variables *)
 

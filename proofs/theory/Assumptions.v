@@ -3,7 +3,7 @@
     [make] compares what is printed here with "Closed under the global context". *)
 
 From Coq Require Import Bool List PArith Arith ZArith.
-From Tidelog Require Import Lines Sets Language Evaluation Checker Soundness.
+From Tidelog Require Import Lines Sets Language Matching Evaluation Checker Steps Soundness.
 Import ListNotations.
 
 Module Numbers <: VALUES.
@@ -35,8 +35,8 @@ Module OnRational := Soundness Rational Numbers.
 Print Assumptions OnWhole.every_model.
 Print Assumptions OnWhole.stable_model.
 Print Assumptions OnWhole.missing.
-Print Assumptions OnWhole.C.E.G.least_model_is_stable.
+Print Assumptions OnWhole.T.C.E.F.G.least_model_is_stable.
 Print Assumptions OnRational.every_model.
 Print Assumptions OnRational.stable_model.
 Print Assumptions OnRational.missing.
-Print Assumptions OnRational.C.E.G.least_model_is_stable.
+Print Assumptions OnRational.T.C.E.F.G.least_model_is_stable.

@@ -1,7 +1,7 @@
 (** Certificates, and what checks them. All of it is a program; that it is right is proved in [Soundness]. *)
 
 From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language Evaluation.
+From Tidelog Require Import Lines Sets Language Matching Evaluation.
 Import ListNotations.
 
 Module Checker (L : LINE) (V : VALUES).
