@@ -112,6 +112,7 @@ proofs: ## prove the checker of certificates, and build it
 
 test-proofs: proofs $(VENV)/test.stamp ## compare the proved checker with `tidelog verify`
 	@$(BIN)/python -m pytest -q tests/proofs
+	@PYTHONPATH=tests $(BIN)/python -m pytest -q -p proofs.witness -m 'not hypothesis and not long' tests/why tests/calendars
 
 # The extension for Visual Studio Code, packed, in build/vscode; needs npm.
 extension: ## pack the extension for Visual Studio Code

@@ -5,6 +5,7 @@ What a map cannot read is rejected with its reason and costs nothing else: of te
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -59,6 +60,8 @@ class _Found(NamedTuple):
     rejected: list[Rejected]
 
 
+_WRONG = (DataError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What is wrong with a message: what is said of it is found out where there is time for that."""
 _Taking = tuple[str, "list[tuple[_Map, Levels]]"]
 """What a topic's messages are called in dead letters, and the maps that take them."""
 
@@ -80,24 +83,39 @@ class MapMapper:
 
     def batch(self, messages: Sequence[Message]) -> Batch:
         found = _Found([], [], [] if self._is_divided else None, [])
-        by_topic, decode = self._by_topic, self._decode
-        for message in messages:
-            place, maps = by_topic[message.topic]
-            if not maps:
-                _reject(found, message, place, "no map takes messages of this topic")
-                continue
-            try:
-                payload = decode(message.payload)
-            except RecursionError:
-                _reject(found, message, place, "the payload is nested too deeply")
-                continue
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                told = str(error).partition(" - at `$")[0]
-                _reject(found, message, place, f'the payload is no JSON: {told}; for plain text say `format = "text"`')
-                continue
-            for one, levels in maps:
-                _take(found, message, place, one, payload, levels)
+        plain = self._plain(messages)
+        if plain is not None:
+            place, one, levels = plain
+            one.take_all(found, messages, self._decode, levels, place, self._add)
+        else:
+            for message in messages:
+                self._add(found, message)
         return Batch(found.records, found.rejected, places=found.places, parts=found.parts)
+
+    def _plain(self, messages: Sequence[Message]) -> tuple[str, _Map, Levels] | None:
+        """The map that takes all of these, where they have one topic, and each becomes one fact: these are taken at once."""
+        if len({message.topic for message in messages}) != 1:
+            return None
+        place, maps = self._by_topic[messages[0].topic]
+        return (place, *maps[0]) if len(maps) == 1 and maps[0][0].is_plain else None
+
+    def _add(self, found: _Found, message: Message) -> None:
+        """Append what a message becomes."""
+        place, maps = self._by_topic[message.topic]
+        if not maps:
+            _reject(found, message, place, "no map takes messages of this topic")
+            return
+        try:
+            payload = self._decode(message.payload)
+        except RecursionError:
+            _reject(found, message, place, "the payload is nested too deeply")
+            return
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            told = str(error).partition(" - at `$")[0]
+            _reject(found, message, place, f'the payload is no JSON: {told}; for plain text say `format = "text"`')
+            return
+        for one, levels in maps:
+            _take(found, message, place, one, payload, levels)
 
     def _taking(self, topic: str) -> _Taking:
         found = [(one, one.topic.match(topic)) for one in self._maps]
@@ -119,13 +137,13 @@ def _take(found: _Found, message: Message, place: str, one: _Map, payload: Any, 
             continue
         if record is not None:
             found.records.append(record)
-            found.places.append(place)
+            found.places.append(message.place or place)
             if found.parts is not None:
                 found.parts.append(one.part(record[1]))
 
 
 def _reject(found: _Found, message: Message, place: str, reason: str) -> None:
-    found.rejected.append(Rejected(place, reason, message.payload[:RAW_LIMIT]))
+    found.rejected.append(Rejected(message.place or place, reason, message.payload[:RAW_LIMIT]))
 
 
 class _Map:
@@ -146,6 +164,49 @@ class _Map:
         self._when = path_getter(settings.when) if settings.when else None
         self._is_strict = settings.extra == "refuse"
         self._time = _time(schema, settings)
+        self._arrival = arrival(schema.timeline) if isinstance(settings.time, str) else None
+        self.is_plain = self._each is None and self._when is None and not self._is_strict
+        """Whether each message becomes one fact, of whatever else it holds."""
+
+    def take_all(
+        self,
+        found: _Found,
+        messages: Sequence[Message],
+        decode: Callable[[bytes], Any],
+        levels: Levels,
+        place: str,
+        add: Callable[[_Found, Message], None],
+    ) -> None:
+        """Append the facts of messages of one topic. One with which something is wrong is handed to `add`."""
+        records, take, make, predicate = found.records, self._take, self._make, self._predicate
+        of_arrival, time, check = self._arrival, self._time, self._check
+        at, point, begin = math.nan, 0, 0
+        for i, message in enumerate(messages):
+            try:
+                payload = decode(message.payload)
+                given = take(payload, payload, levels, message)
+                row = make(given)
+                if row is None:
+                    row = check(predicate, given)
+                if of_arrival is None:
+                    point = time(payload, payload, levels, message)
+                elif message.at != at:  # many come at one moment
+                    at = message.at
+                    point = of_arrival(at)
+            except _WRONG:
+                self._fill(found, messages[begin:i], place)
+                add(found, message)
+                begin = i + 1
+            else:
+                records.append((predicate, row, point, point))
+        self._fill(found, messages[begin:], place)
+
+    def _fill(self, found: _Found, messages: Sequence[Message], place: str) -> None:
+        """Say of the last facts, one for each of these messages, where they come from, and of which device."""
+        has_places = bool(messages) and bool(messages[0].place)
+        found.places.extend([one.place for one in messages] if has_places else [place] * len(messages))
+        if found.parts is not None:
+            found.parts.extend([self.part(record[1]) for record in found.records[len(found.parts) :]])
 
     def _source_of(self, name: str, field: FieldSettings, kind: Any) -> FieldSource:
         get, convert = getter(field, name, self.topic.names, self._read), converter(field, name, kind)

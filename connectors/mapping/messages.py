@@ -22,13 +22,18 @@ NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One message: its topic, what it holds, when it came (seconds since 1970), and whether its broker had retained it."""
+    """One message: its topic, what it holds, when it came (seconds since 1970), and whether its broker had retained it.
+
+    `place` is where it stands in what was read, which facts and dead letters then have as theirs: all messages of a batch
+    have one, or none has.
+    """
 
     topic: str
     payload: bytes
     at: float
     is_retained: bool = False
     properties: Mapping[str, str] = NO_PROPERTIES
+    place: str = ""
 
 
 @runtime_checkable

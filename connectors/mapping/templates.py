@@ -96,11 +96,14 @@ class TopicTemplate:
             raise SpecError(f"`{text}` is no {self.what}")
         names = _names(text)
         self._text, self._values = text, AnswerValues(schema, names, iso=iso, about=about)
+        self._is_fixed = not names
         for name in names:
             check_name(name, schema, outputs, about)
 
     def topic(self, answer: AnyAnswer) -> str:
         """Where an answer goes."""
+        if self._is_fixed:
+            return self._text
         values: Values = (
             {"predicate": answer.query, "state": answer.status, **answer.answer}
             if isinstance(answer, HypotheticalAnswer)

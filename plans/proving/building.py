@@ -262,7 +262,7 @@ class Builder:
             if found.is_contradictory():
                 continue
             row = self._assumer.row_of(formula)
-            step = max(self._tick, min(size / number, 2 * self._tick))
+            step = max(self._tick, min(size // number, 2 * self._tick))
             if number > _MOST_POINTS and formula.function == "count":
                 yield from self._one(found, row.operand, now - (number - 1) * self._tick, now, path)
             else:

@@ -18,10 +18,8 @@ def endings(
 ) -> Iterator[tuple[Fact, ...]]:
     """Single facts behind a time: of what was reported, with other values, and of what was not, of the same things."""
     rows = {fact.predicate: fact.row for fact in facts}
-    known = {
-        field.name: value for fact in facts for field, value in zip(fields.get(fact.predicate, ()), fact.row, strict=False)
-    }
-    values = list(_values(book))
+    known = _known(facts, fields)
+    values = list(constants_of(book))
     for later in (Fraction(1), Fraction(2), Fraction(60)):
         for predicate, declared in fields.items():
             for row in _rows(predicate, declared, rows, known, values):
@@ -51,6 +49,24 @@ def _fits(fields: Sequence[Field], value: Value) -> bool:
     return any(field.type == "any" for field in fields) or is_number == (not isinstance(value, str))
 
 
+def rows_beside(
+    facts: Sequence[Fact], fields: Mapping[str, Sequence[Field]], values: Sequence[Value]
+) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """Rows of inputs that are about the same things as some facts."""
+    rows = {fact.predicate: fact.row for fact in facts}
+    known = _known(facts, fields)
+    for predicate, declared in fields.items():
+        for row in _rows(predicate, declared, rows, known, values):
+            yield predicate, row
+
+
+def _known(facts: Sequence[Fact], fields: Mapping[str, Sequence[Field]]) -> dict[str, Value]:
+    """The values of fields, by their names."""
+    return {
+        field.name: value for fact in facts for field, value in zip(fields.get(fact.predicate, ()), fact.row, strict=False)
+    }
+
+
 def _rows(
     predicate: str,
     declared: Sequence[Field],
@@ -73,7 +89,7 @@ def _any(field: Field) -> Value:
     return "true" if field.type == "boolean" else f"{field.name}1"
 
 
-def _values(book: Rulebook) -> Iterator[Value]:
+def constants_of(book: Rulebook) -> Iterator[Value]:
     """The constants of a program, and numbers beyond all of them."""
     found: dict[Value, None] = {}
     for clause in (each for clauses in book.clauses.values() for each in clauses):

@@ -60,6 +60,7 @@ class Guesser:
         least = min((0, *(int(value) for name, value in numbers.items() if case.kinds.get(name) != "number")))
         numbers = {name: value if case.kinds.get(name) == "number" else value - least for name, value in numbers.items()}
         alike: dict[tuple[str, int], Value] = {}
+        named: dict[str, Value] = {}
         waiting: list[tuple[str, Time, Time, list[Value | None]]] = []
         for span in case.spans:
             if span.predicate not in self._told:
@@ -67,6 +68,9 @@ class Guesser:
             row: list[Value | None] = []
             for place, term in enumerate(span.arguments):
                 value = self._value(case, term, span.predicate, place, numbers)
+                known = case.resolve(term)
+                if isinstance(known, Variable) and value is not None:
+                    value = named.setdefault(known.name, value)  # one value, whatever its fields are called
                 row.append(value)
                 if value is not None:
                     alike.setdefault((span.predicate, place), value)

@@ -61,11 +61,11 @@ class Judge:
         return Prover(self.book if book is None else book, self._budget)
 
     def _decided(self, question: str, of: str, ask: Callable[[], bool]) -> bool:
-        """The answer to a question; False, and noted, where it is not decided within the budget."""
+        """The answer to a question; False, and noted, where it is not decided within the budget, or nests too deeply."""
         self._budget.renew()
         try:
             return ask()
-        except Spent:
+        except (Spent, RecursionError):
             self.undecided.append((question, of))
             return False
 
@@ -111,7 +111,7 @@ class Judge:
             try:
                 if self._refutes(clause, less):
                     places = less
-            except Spent:
+            except (Spent, RecursionError):
                 return tuple(places)
         return tuple(places)
 
@@ -176,7 +176,7 @@ class Judge:
         self._budget.renew()
         try:
             return self._is_needless(clause, [*gone, *rest])
-        except Spent:
+        except (Spent, RecursionError):
             return False
 
     def _is_needless(self, clause: Clause, without: Iterable[int]) -> bool:
@@ -225,7 +225,7 @@ class Judge:
             try:
                 if less and self._follows(clause, less, place):
                     enough = less
-            except Spent:
+            except (Spent, RecursionError):
                 break
         return enough
 
@@ -277,6 +277,15 @@ class Judge:
 
     def _same(self, one: str, other: str) -> bool:
         return self._implies(one, other) and self._implies(other, one)
+
+    def implies(self, one: str, other: str) -> bool:
+        """Whether it is proved that one predicate holds only where another of the same arguments does."""
+        if one in self.book.open or not self.book.of(one):
+            return False
+        size = len(self.book.of(one)[0].head.arguments)
+        if any(len(clause.head.arguments) != size for clause in self.book.of(other)):
+            return False
+        return self._decided("whether it says no more", f"`{one}`", partial(self._implies, one, other))
 
     def _implies(self, one: str, other: str) -> bool:
         """Whether each rule of one predicate proves another of the same arguments."""

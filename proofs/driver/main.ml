@@ -31,13 +31,35 @@ let complete_of text =
   if unit <> "" || not (Reader.ended t) then raise (Unreadable (Printf.sprintf "`%s` is no time without a unit" text));
   found
 
+(* A verdict, what goes with it, and how that is called in JSON. *)
 let verdict = function
-  | Meaning.Accepted -> "accepted", None
-  | Meaning.Refused_for why -> "refused", Some why
-  | Meaning.Beyond_it what -> "not covered", Some what
+  | Meaning.Accepted None -> "accepted", None, ""
+  | Meaning.Accepted (Some time) -> "accepted", Some time, "complete_until"
+  | Meaning.Refused_for why -> "refused", Some why, "reason"
+  | Meaning.Beyond_it what -> "not covered", Some what, "met"
+
+let shown found = match verdict found with
+  | word, None, _ -> word
+  | word, Some "inf", "complete_until" -> word ^ ", if the facts are all there are"
+  | word, Some time, "complete_until" -> Printf.sprintf "%s, if the facts are all there are up to %s" word time
+  | word, Some why, _ -> word ^ ": " ^ why
+
+(* A certificate may say itself up to when it takes the input to be complete. *)
+let promised given certificate = match Json.member "complete_until" certificate with
+  | None -> given
+  | Some (Json.String s) ->
+    let own = complete_of s in
+    (match given, own with
+     | Ever true, _ | At _, Ever false -> own
+     | _, Ever true | Ever false, _ -> given
+     | At a, At b -> if Numbers.le a b then given else own)
+  | Some _ -> raise (Unreadable "`complete_until` is a text")
 
 let answer program facts background complete certificate =
-  try Meaning.verify { Meaning.program = Reader.program program; facts; background; complete; certificate } with
+  try
+    let complete = promised complete certificate in
+    Meaning.verify { Meaning.program = Reader.program program; facts; background; complete; certificate }
+  with
   | Unreadable why -> Meaning.Refused_for ("the program cannot be read: " ^ why)
   | Values.Not_covered what -> Meaning.Beyond_it what
 
@@ -53,7 +75,7 @@ let requested line =
   try
     let request = Json.parse line in
     let get name = Json.member name request in
-    let complete = match get "complete" with None -> Ever true | Some (Json.String s) -> complete_of s | Some _ -> raise (Json.Wrong "`complete` is a text") in
+    let complete = match get "complete_until" with None -> Ever true | Some (Json.String s) -> complete_of s | Some _ -> raise (Json.Wrong "`complete_until` is a text") in
     let certificate = Option.value (get "certificate") ~default:Json.Null in
     answer (string_of (get "program")) (facts_of (strings_of (get "facts"))) (facts_of (strings_of (get "background"))) complete certificate
   with
@@ -61,8 +83,8 @@ let requested line =
   | Values.Not_covered what -> Meaning.Beyond_it what
 
 let print_verdict found =
-  let word, why = verdict found in
-  let rest = match why with None -> [] | Some w -> [ (if word = "refused" then "reason" else "met"), Json.String w ] in
+  let word, more, name = verdict found in
+  let rest = match more with None -> [] | Some text -> [ name, Json.String text ] in
   print_endline (Json.print (Json.Object (("verdict", Json.String word) :: rest)));
   flush stdout
 
@@ -131,9 +153,8 @@ let files complete arguments = match arguments with
     let text = read_file program in
     let all = List.map (fun line -> answer text facts [] complete (Json.parse line)) certificates in
     let worst = List.fold_left (fun code found ->
-      let word, why = verdict found in
-      print_endline (match why with None -> word | Some w -> word ^ ": " ^ w);
-      max code (match found with Meaning.Accepted -> 0 | Meaning.Refused_for _ -> 1 | Meaning.Beyond_it _ -> 3)) 0 all in
+      print_endline (shown found);
+      max code (match found with Meaning.Accepted _ -> 0 | Meaning.Refused_for _ -> 1 | Meaning.Beyond_it _ -> 3)) 0 all in
     if all = [] then (prerr_endline "tidelog-verify: the file of certificates is empty"; 2) else worst
   | _ -> prerr_string usage; 2
 

@@ -5,7 +5,8 @@ exception Not_covered = Values.Not_covered
 
 exception Refused of string
 
-type verdict = Accepted | Refused_for of string | Beyond_it of string
+(* Accepted, if the input is complete up to a time (none, if nothing is absent). *)
+type verdict = Accepted of string option | Refused_for of string | Beyond_it of string
 
 type request = {
   program : statement list;
@@ -21,6 +22,8 @@ module type TIMELINE = sig
   val is_whole : bool
   val low_cut : Proved.q -> bool -> cut
   val high_cut : Proved.q -> bool -> cut
+  val step_of : Proved.q -> step
+  val end_text : cut -> string (* the last time before a cut, or an open end *)
 end
 
 module Whole : TIMELINE = struct
@@ -29,6 +32,12 @@ module Whole : TIMELINE = struct
   let next z = Proved.Z.add z (Numbers.z_of_int 1)
   let low_cut q is_open = At (if is_open then next (Numbers.floor q) else Numbers.ceil q)
   let high_cut q is_open = At (if is_open then Numbers.ceil q else next (Numbers.floor q))
+  let step_of q =
+    if Numbers.is_whole q && Numbers.lt Numbers.zero q then Proved.Z.to_pos q.Proved.qnum
+    else raise (Not_covered "a step that is no whole number")
+  let end_text = function
+    | First -> "-inf" | Last -> "inf"
+    | At z -> Numbers.z_text (Proved.Z.sub z (Numbers.z_of_int 1))
 end
 
 module Rational : TIMELINE = struct
@@ -36,6 +45,10 @@ module Rational : TIMELINE = struct
   let is_whole = false
   let low_cut q is_open = At (Proved.q2Qc q, is_open)
   let high_cut q is_open = At (Proved.q2Qc q, not is_open)
+  let step_of _ = raise (Not_covered "a window with a step on the rational timeline")
+  let end_text = function
+    | First -> "-inf" | Last -> "inf"
+    | At (q, _) -> Numbers.text q.Proved.this
 end
 
 module Make (L : TIMELINE) = struct
@@ -98,9 +111,16 @@ module Make (L : TIMELINE) = struct
 
   let window_size ctx w =
     if w.tuples then raise (Not_covered "a tuple window (`in [#n]`)");
-    if w.step <> None then raise (Not_covered "a window with a step");
     distances ctx.unit_
       { low = At Numbers.zero; low_unit = ""; left_open = false; high = w.size; high_unit = w.unit; right_open = w.size = Ever true }
+
+  (* A window with a step ends at the last multiple of it. *)
+  let in_steps ctx w f = match w.step with
+    | None -> f
+    | Some (t, u) ->
+      (match time ctx.unit_ t u with
+       | At q -> G.Stepped (L.step_of q, f)
+       | Ever _ -> raise (Not_covered "a step without end"))
 
   let rec formula ctx f = match f with
     | Atom { at = Some _; _ } -> raise (Not_covered "a time variable (`@T`)")
@@ -127,17 +147,19 @@ module Make (L : TIMELINE) = struct
       G.Lasts ((if op = "since" then Proved.Past else Proved.Future), r, f, g)
     | Window ("sometime", f, w) ->
       let r = window_size ctx w in
-      G.Diamond (Proved.Past, r, formula ctx f)
+      in_steps ctx w (G.Diamond (Proved.Past, r, formula ctx f))
     | Window ("always", f, w) ->
       (* At all times of the window from the stream's start on: so it holds now, and now is behind the start. *)
       let r = window_size ctx w in
       let f = formula ctx f in
-      G.And (f, G.And (G.During [ (ctx.start, L.last) ], G.Box (Proved.Past, r, G.Or (f, G.During [ (L.first, ctx.start) ]))))
+      in_steps ctx w
+        (G.And (f, G.And (G.During [ (ctx.start, L.last) ], G.Box (Proved.Past, r, G.Or (f, G.During [ (L.first, ctx.start) ])))))
     | Window (_, _, _) -> raise (Not_covered "a time variable (`@T`)")
     | Latest (a, by, w) ->
       (* It held at a time, and nothing of its group has since. *)
       if not L.is_whole then raise (Not_covered "`latest` on the rational timeline");
       if a.at <> None then raise (Not_covered "a time variable (`@T`)");
+      if w.step <> None then raise (Not_covered "`latest` with a step");
       let r = window_size ctx w in
       let held = formula ctx (Atom a) in
       let any = formula ctx (Negation (Atom { a with arguments = List.map (function
@@ -353,6 +375,8 @@ module Make (L : TIMELINE) = struct
     | C.OtherFact -> "the proof is of another fact" | C.ItHolds -> "the fact holds" | C.NoTimes -> "the fact has no times"
 
   let verify request =
+    let certificate = request.certificate in
+    let get name = Json.member name certificate in
     let th = theory request in
     let requests = ref [] and known = Hashtbl.create 16 in
     let table names ahead until =
@@ -386,8 +410,6 @@ module Make (L : TIMELINE) = struct
           match List.assoc_opt by kinds with
           | Some kind -> bare (C.Given (nat kind, fact))
           | None -> C.Step (fact, nat (rule_of th by), List.map proof premises) in
-    let certificate = request.certificate in
-    let get name = Json.member name certificate in
     let fact, name = fact_of th (text_of (get "fact")) in
     let checked = match get "holds" with
       | Some (Json.Bool true) ->
@@ -400,7 +422,10 @@ module Make (L : TIMELINE) = struct
         C.verify fuel th.problem !requests (C.Missing fact)
       | _ -> raise (Refused "a certificate says whether its fact `holds`") in
     match checked with
-    | None -> Accepted
+    | None ->
+      Accepted (match !requests with
+        | [] -> None
+        | many -> Some (L.end_text (List.fold_left (fun found r -> if L.leb found r.C.end_ then r.C.end_ else found) L.first many)))
     | Some C.NoEnd -> Beyond_it "an absence below which the rules do not come to an end"
     | Some why -> Refused_for (reason why)
 end

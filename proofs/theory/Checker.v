@@ -80,62 +80,103 @@ Module Checker (L : LINE) (V : VALUES).
         | None => [] end
       | None => [] end) (wished (rows k Surely) (body rl) (candidates (rows k Surely) (body rl) [])).
 
-  (** ** All that holds of some predicates, up to a cut *)
-  Record table := Table { held : world; closed_ : list predicate; until_ : cut }.
+  (** ** All that holds of some predicates, up to a cut
+
+      A table has what surely holds, and what may: no more than that holds of the predicates that are [closed_]. *)
+  Record table := Table { held : world; upper : world; closed_ : list predicate; until_ : cut }.
 
   Definition up_to (c : cut) : times := [(first, c)].
   Definition is_in (l : list predicate) (p : predicate) : bool := existsb (Pos.eqb p) l.
 
-  (** What is known if [w] has all of the predicates in [maybe] as far as [P] is asked, and in [there] for [N]. *)
-  Definition known_in (w : world) (maybe there : list predicate) (c : cut) : knowledge := Knowledge
+  (** What is known if [w] holds, [u] has all of the predicates in [maybe] as far as [P] is asked, and [v] of those in
+      [there] for [N]. *)
+  Definition known_in (w u : world) (maybe : list predicate) (v : world) (there : list predicate) (c : cut) : knowledge :=
+    Knowledge
     (fun m p q => match m with
       | Surely => match whole q with Some r => normal (times_in w p r) | None => [] end
-      | _ => if is_in (match m with Maybe => maybe | _ => there end) p
-             then normal (times_matching w p q ++ [(c, last)]) else always
+      | Maybe => if is_in maybe p then normal (times_matching u p q ++ [(c, last)]) else always
+      | MaybeThere => if is_in there p then normal (times_matching v p q ++ [(c, last)]) else always
       end)
     (fun m p => match m with
       | Surely => Some (rows_in w p)
-      | _ => if is_in (match m with Maybe => maybe | _ => there end) p then Some (rows_in w p) else None
+      | Maybe => if is_in maybe p then Some (rows_in u p) else None
+      | MaybeThere => if is_in there p then Some (rows_in v p) else None
       end)
     [] c.
 
   Definition same_times (a b : times) : bool := list_eqb stretch_eqb a b.
   Fixpoint same_world (a b : world) : bool :=
     match a, b with [], [] => true | f :: a, g :: b => same_times (at_times f) (at_times g) && same_world a b | _, _ => false end.
-
-  (** Rules are applied round by round, as long as they give more, and as often as there is fuel. *)
-  Definition clip (c : cut) (f : fact) : fact := Fact (of f) (args f) (meet (at_times f) (up_to c)).
-  Definition round (rules : list rule) (done : list predicate) (c : cut) (w : world) : world :=
-    fold_left (fun w rl => adds (map (clip c) (all_given (known_in w done done c) rl)) w) rules w.
-  Fixpoint grow (fuel : nat) (rules : list rule) (done : list predicate) (c : cut) (w : world) : world :=
+  Fixpoint again (fuel : nat) (f : world -> world) (w : world) : world :=
     match fuel with
     | O => w
-    | S fuel => let w' := round rules done c w in if same_world w w' then w else grow fuel rules done c w'
+    | S fuel => let w' := f w in if same_world w w' then w else again fuel f w'
     end.
 
-  (** Whether the rules give nothing else of some predicates. *)
+  (** What surely holds: rules are applied round by round, as long as they give more, and as often as there is fuel. *)
+  Definition clip (c : cut) (f : fact) : fact := Fact (of f) (args f) (meet (at_times f) (up_to c)).
+  Definition round (rules : list rule) (v : world) (there : list predicate) (c : cut) (w : world) : world :=
+    fold_left (fun w rl => adds (map (clip c) (all_given (known_in w [] [] v there c) rl)) w) rules w.
+
+  (** What may hold, in the same way. Nothing rests on how it is found: [adds_nothing] looks whether it is enough. *)
+  Definition possible (k : knowledge) (c : cut) (e : environment) (rl : rule) : times :=
+    meet (spoken (boxes rl) (meet (truth k Maybe e (body rl)) (up_to c))) (up_to c).
+  Definition all_possible (k : knowledge) (c : cut) (rl : rule) : list fact :=
+    flat_map (fun e => match patterned e (head_args rl) with
+      | Some q => match whole q with
+        | Some r => match possible k c e rl with [] => [] | s => [Fact (head rl) r s] end
+        | None => [] end
+      | None => [] end) (candidates (rows k Maybe) (body rl) []).
+  Definition wider (rules : list rule) (w : world) (maybe : list predicate) (v : world) (there : list predicate) (c : cut)
+      (u : world) : world :=
+    fold_left (fun u rl => adds (all_possible (known_in w u maybe v there c) c rl) u) rules u.
+
+  (** Whether the rules give nothing of some predicates but what is in [u]. *)
   Definition is_forward (b : direction * stretch) : bool :=
     match fst b with Future => leb zero (fst (snd b)) | Past => false end.
-  Definition adds_nothing (w : world) (own done : list predicate) (c : cut) (rl : rule) : bool :=
-    let k := known_in w (own ++ done) done c in
+  Definition adds_nothing (w u : world) (maybe : list predicate) (v : world) (there : list predicate) (c : cut) (rl : rule)
+      : bool :=
+    let k := known_in w u maybe v there c in
     ((looks_back (body rl) && forallb is_forward (boxes rl)) || leb last c) &&
     forallb (fun e =>
       match patterned e (head_args rl) with
       | None => true
       | Some q =>
-          let s := meet (spoken (boxes rl) (meet (truth k Maybe e (body rl)) (up_to c))) (up_to c) in
+          let s := possible k c e rl in
           forallb is_empty s ||
-          match whole q with Some r => within s (times_in w (head rl) r) | None => false end
+          match whole q with Some r => within s (times_in u (head rl) r) | None => false end
       end) (candidates (rows k Maybe) (body rl) []).
-  Definition has_data (w : world) (c : cut) (f : fact) : bool :=
-    within (meet (at_times f) (up_to c)) (times_in w (of f) (args f)).
+  Definition has_data (u : world) (c : cut) (f : fact) : bool :=
+    within (meet (at_times f) (up_to c)) (times_in u (of f) (args f)).
+
+  (** Where predicates depend on their own absence, at earlier times, more that surely holds leaves less that may, and the
+      other way round: by turns, until nothing changes. *)
+  Fixpoint by_turns (turns fuel : nat) (mine : list rule) (given : world) (own done : list predicate) (base : world) (c : cut)
+      (w v : world) (there : list predicate) : option (world * world) :=
+    let all := own ++ done in
+    let start := adds (given ++ filter (fun f => is_in own (of f)) w) base in
+    let u := again fuel (wider mine w all v there c) start in
+    if forallb (has_data u c) given && forallb (adds_nothing w u all v there c) mine then
+      let w' := again fuel (round mine u all c) w in
+      let exact := forallb (fun f => within (at_times f) (times_in w' (of f) (args f))) (filter (fun f => is_in own (of f)) u) in
+      match turns with
+      | O => Some (w', u)
+      | S turns =>
+          if exact || (same_world w w' && same_world u v) then Some (w', u)
+          else match by_turns turns fuel mine given own done base c w' u all with Some x => Some x | None => Some (w', u) end
+      end
+    else None.
 
   Definition stratum (fuel : nat) (rules : list rule) (data : world) (t : table) (own : list predicate) : option table :=
     let mine := filter (fun rl => is_in own (head rl)) rules in
     let given := filter (fun f => is_in own (of f)) data in
-    let w := grow fuel mine (closed_ t) (until_ t) (adds given (held t)) in
-    if forallb (has_data w (until_ t)) given && forallb (adds_nothing w own (closed_ t) (until_ t)) mine
-    then Some (Table w (own ++ closed_ t) (until_ t)) else None.
+    let done := closed_ t in
+    let c := until_ t in
+    let w := again fuel (round mine (upper t) done c) (adds given (held t)) in
+    match by_turns fuel fuel mine given own done (upper t) c w (upper t) done with
+    | Some (w, u) => Some (Table w u (own ++ done) c)
+    | None => None
+    end.
 
   Fixpoint strata (fuel : nat) (rules : list rule) (data : world) (plan : list (list predicate)) (t : table) : option table :=
     match plan with
@@ -148,14 +189,14 @@ Module Checker (L : LINE) (V : VALUES).
   Definition tabulated (fuel : nat) (rules : list rule) (data : world) (promised : cut) (open_ : list predicate)
       (plan : list (list predicate)) (c : cut) : option table :=
     if leb c promised && forallb (fun p => negb (is_in open_ p)) (concat plan)
-    then strata fuel rules data plan (Table [] [] c) else None.
+    then strata fuel rules data plan (Table [] [] [] c) else None.
 
   Definition is_absent (t : table) (a : absence) : bool :=
     match a with
     | NoRows p q s =>
-        is_in (closed_ t) p && within s (up_to (until_ t)) && forallb is_empty (meet s (times_matching (held t) p q))
+        is_in (closed_ t) p && within s (up_to (until_ t)) && forallb is_empty (meet s (times_matching (upper t) p q))
     | NoFormula f s =>
-        let k := known_in (held t) (closed_ t) (closed_ t) (until_ t) in
+        let k := known_in (held t) (upper t) (closed_ t) (upper t) (closed_ t) (until_ t) in
         forallb is_empty (meet s (exists_ k Maybe [] f (fun e => truth k Maybe e f) []))
     end.
 
@@ -271,7 +312,7 @@ Module Checker (L : LINE) (V : VALUES).
     | Some t =>
         if is_in (closed_ t) (of f) then
           expect (negb (forallb is_empty
-            (meet (minus_times (at_times f) (times_in (held t) (of f) (args f))) (up_to (until_ t))))) ItHolds
+            (meet (minus_times (at_times f) (times_in (upper t) (of f) (args f))) (up_to (until_ t))))) ItHolds
         else Some NoEnd
     end.
 

@@ -143,6 +143,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     | And f g => requirements f ++ requirements g
     | Diamond _ _ f => requirements f
     | Box _ r f => if is_empty r then [] else requirements f
+    | Stepped _ f => requirements f
     | Lasts _ _ _ g => requirements g
     | _ => []
     end.
@@ -150,7 +151,7 @@ Module Evaluation (L : LINE) (V : VALUES).
   Fixpoint wishes (f : formula) : list requirement :=
     match f with
     | And f g => wishes f ++ wishes g
-    | Diamond _ _ f | Box _ _ f => wishes f
+    | Diamond _ _ f | Box _ _ f | Stepped _ f => wishes f
     | Lasts _ _ f g => wishes g ++ requirements f ++ wishes f
     | Or f g => requirements f ++ requirements g
     | _ => []
@@ -325,6 +326,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     | And a1 a2, And b1 b2 | Or a1 a2, Or b1 b2 => formula_eqb a1 b1 && formula_eqb a2 b2
     | Not x a, Not y b => list_eqb Pos.eqb x y && formula_eqb a b
     | Diamond d r a, Diamond e s b | Box d r a, Box e s b => direction_eqb d e && stretch_eqb r s && formula_eqb a b
+    | Stepped n a, Stepped m b => step_eqb n m && formula_eqb a b
     | Lasts d r a1 a2, Lasts e s b1 b2 => direction_eqb d e && stretch_eqb r s && formula_eqb a1 b1 && formula_eqb a2 b2
     | _, _ => false
     end.
@@ -363,6 +365,7 @@ Module Evaluation (L : LINE) (V : VALUES).
       | H : Pos.eqb _ _ = true |- _ => apply Pos.eqb_eq in H
       | H : comparison_eqb _ _ = true |- _ => apply comparison_eqb_true in H
       | H : term_eqb _ _ = true |- _ => apply term_eqb_true in H
+      | H : step_eqb _ _ = true |- _ => apply step_eqb_true in H
       | H : direction_eqb _ _ = true |- _ => apply direction_eqb_true in H
       | H : stretch_eqb _ _ = true |- _ => apply stretch_eqb_true in H
       | H : formula_eqb _ _ = true |- _ => first [apply IHf in H | apply IHf1 in H | apply IHf2 in H]
@@ -386,6 +389,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     | Not own f => Not own (put (forget own e) f)
     | Diamond d r f => Diamond d r (put e f)
     | Box d r f => Box d r (put e f)
+    | Stepped n f => Stepped n (put e f)
     | Lasts d r f g => Lasts d r (put e f) (put e g)
     | _ => f
     end.
@@ -412,6 +416,7 @@ Module Evaluation (L : LINE) (V : VALUES).
         apply (IHf (forget own e) w N N t (forget_agrees _ _ _ _ A S)); auto.
     - split; intros [t' [M B]]; exists t'; split; auto; apply (IHf e v P N t' A); auto.
     - split; intros H t' M; apply (IHf e v P N t' A); auto.
+    - apply IHf; auto.
     - split; intros [t' [M [B C]]]; exists t'; (split; [auto|split]).
       + apply (IHf2 e v P N t' A); auto.
       + intros u U. apply (IHf1 e v P N u A); auto.
@@ -423,7 +428,7 @@ Module Evaluation (L : LINE) (V : VALUES).
   Fixpoint looks_back (f : formula) : bool :=
     match f with
     | And f g | Or f g => looks_back f && looks_back g
-    | Not _ f => looks_back f
+    | Not _ f | Stepped _ f => looks_back f
     | Diamond Past r f | Box Past r f => leb zero (fst r) && looks_back f
     | Lasts Past r f g => leb zero (fst r) && looks_back f && looks_back g
     | Diamond _ _ _ | Box _ _ _ | Lasts _ _ _ _ => false
@@ -462,6 +467,8 @@ Module Evaluation (L : LINE) (V : VALUES).
       { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
         destruct (behind (horizon k) t') eqn:F; auto. rewrite (forward r t t' _ Z M F) in H. discriminate. }
       eapply IHf; try apply Sa; try apply H'; auto.
+    - apply (IHf v (snap n t)); auto.
+      destruct (behind (horizon k) (snap n t)) eqn:E; auto. rewrite (snap_back _ _ _ E) in H. discriminate.
     - destruct Sa as [t' [M [Sa _]]].
       assert (H' : (looks_back f2 = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
       { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate].
@@ -512,6 +519,7 @@ Module Evaluation (L : LINE) (V : VALUES).
         union (others (exists_ k (flipped m) own f (fun e => truth k (flipped m) e f) e')) (said_absent k m (put e' f))
     | Diamond d r f => moved d r (truth k m e f)
     | Box d r f => boxed d r (truth k m e f)
+    | Stepped n f => stepped n (truth k m e f)
     | Lasts d r f g =>
         let s := truth k m e f in
         if is_surely m || separated s then lasting d r s (truth k m e g) else always
@@ -733,6 +741,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     - destruct (is_surely m) eqn:Em.
       + intros H t' M. rewrite boxed_spec in H. specialize (IHf m e v t' A). rewrite Em in IHf. auto.
       + intros H. apply boxed_spec. intros t' M. specialize (IHf m e v t' A). rewrite Em in IHf. auto.
+    - rewrite stepped_spec. specialize (IHf m e v (snap n t) A). destruct (is_surely m); auto.
     - destruct (is_surely m) eqn:Em; simpl.
       + intros H. apply lasting_sound in H as [t' [H [M B]]]. exists t'. split; auto. split.
         * specialize (IHf2 m e v t' A). rewrite Em in IHf2. auto.

@@ -47,6 +47,7 @@ Module Language (L : LINE) (V : VALUES).
   | Not (own : list variable) (f : formula)
   | Diamond (d : direction) (r : stretch) (f : formula)
   | Box (d : direction) (r : stretch) (f : formula)
+  | Stepped (n : step) (f : formula)
   | Lasts (d : direction) (r : stretch) (f g : formula). (* [f] lasts since [g], or until it *)
 
   (** [boxplus[a,b] p(X) :- body]: the boxes before the head, its atom, and the body. *)
@@ -92,6 +93,7 @@ Module Language (L : LINE) (V : VALUES).
     | Not own f => ~ exists w, same_but own v w /\ sat N N w f t
     | Diamond d r f => exists t', mem (dist d t t') r = true /\ sat P N v f t'
     | Box d r f => forall t', mem (dist d t t') r = true -> sat P N v f t'
+    | Stepped n f => sat P N v f (snap n t)
     | Lasts d r f g => exists t', mem (dist d t t') r = true /\ sat P N v g t' /\
         forall u, strictly_between d t t' u -> sat P N v f u
     end.
@@ -124,6 +126,7 @@ Module Language (L : LINE) (V : VALUES).
     - intros [A|B]; [left; eapply IHf1 | right; eapply IHf2]; eauto.
     - intros [t' [M A]]. exists t'. split; auto. eapply IHf; eauto.
     - intros A t' M. eapply IHf; eauto.
+    - intros A. eapply IHf; eauto.
     - intros [t' [M [A B]]]. exists t'. repeat split; auto; [eapply IHf2 | intros u U; eapply IHf1]; eauto.
   Qed.
 
@@ -135,7 +138,7 @@ Module Language (L : LINE) (V : VALUES).
     match f with
     | Not _ _ => false
     | And f g | Or f g | Lasts _ _ f g => positive f && positive g
-    | Diamond _ _ f | Box _ _ f => positive f
+    | Diamond _ _ f | Box _ _ f | Stepped _ f => positive f
     | _ => true
     end.
 
@@ -147,6 +150,7 @@ Module Language (L : LINE) (V : VALUES).
     - intros [A|B]; eauto.
     - intros [t' [M A]]; exists t'; split; eauto.
     - intros A t' M; eauto.
+    - intros A; eauto.
     - intros [t' [M [A B]]]; exists t'; repeat split; eauto.
   Qed.
 

@@ -36,8 +36,16 @@ Module Type LINE.
 
   (** The distance 0, seen from before it. *)
   Parameter zero : cut.
+  (** The last multiple of a step that is not behind a time, for windows that move in steps. *)
+  Parameter step : Type.
+  Parameter step_eqb : step -> step -> bool.
+  Parameter snap : step -> time -> time.
+  Parameter snapped : step -> cut -> cut.
   Parameter cut_eqb : cut -> cut -> bool.
 
+  Axiom step_eqb_true : forall a b, step_eqb a b = true -> a = b.
+  Axiom behind_snapped : forall n c t, behind (snapped n c) t = behind c (snap n t).
+  Axiom snap_back : forall n c t, behind c (snap n t) = true -> behind c t = true.
   Axiom cut_eqb_true : forall a b, cut_eqb a b = true -> a = b.
   Axiom forward : forall r t t' c, leb zero (fst r) = true -> mem (dist Past t t') r = true ->
     behind c t' = true -> behind c t = true.
@@ -126,6 +134,30 @@ Module Whole <: LINE.
     end;
     simpl in *; try reflexivity; try congruence; try lia; auto.
 
+  Definition step := positive.
+  Definition step_eqb := Pos.eqb.
+  Definition snap (n : step) (t : time) : time := (Zpos n * (t / Zpos n))%Z.
+  Definition snapped (n : step) (c : cut) : cut :=
+    match c with At x => At (Zpos n * - (- x / Zpos n))%Z | _ => c end.
+  Lemma step_eqb_true : forall a b, step_eqb a b = true -> a = b.
+  Proof. intros a b H. apply Pos.eqb_eq; exact H. Qed.
+  Lemma behind_snapped : forall n c t, behind (snapped n c) t = behind c (snap n t).
+  Proof.
+    intros n [|x|] t; auto. cbn [snapped behind]. unfold snap. apply Bool.eq_true_iff_eq. rewrite !Z.leb_le.
+    pose proof (Z.mul_div_le t (Zpos n) eq_refl) as A. pose proof (Z.mul_succ_div_gt t (Zpos n) eq_refl) as B.
+    pose proof (Z.mul_div_le (- x) (Zpos n) eq_refl) as C. pose proof (Z.mul_succ_div_gt (- x) (Zpos n) eq_refl) as D.
+    assert (P : (0 < Zpos n)%Z) by reflexivity. revert A B C D P. generalize (Zpos n) as p. intros p.
+    generalize (t / p)%Z as q. generalize (- x / p)%Z as m. intros m q A B C D P. unfold Z.succ in *.
+    split; intro H; (assert (K : (- m <= q)%Z);
+      [destruct (Z.le_gt_cases (- m) q) as [K|K]; auto; exfalso;
+       assert (p * (q + 1) <= p * - m)%Z by (apply Z.mul_le_mono_nonneg_l; lia); lia
+      |assert (p * - m <= p * q)%Z by (apply Z.mul_le_mono_nonneg_l; lia); lia]).
+  Qed.
+  Lemma snap_back : forall n c t, behind c (snap n t) = true -> behind c t = true.
+  Proof.
+    intros n [|x|] t H; simpl in *; auto. unfold snap in H. apply Z.leb_le in H. apply Z.leb_le.
+    pose proof (Z.mul_div_le t (Zpos n) eq_refl). lia.
+  Qed.
   Lemma cut_eqb_true : forall a b, cut_eqb a b = true -> a = b.
   Proof. intros [|x|] [|y|] H; simpl in H; try discriminate; auto. apply Z.eqb_eq in H. congruence. Qed.
   Lemma forward : forall r t t' c, leb zero (fst r) = true -> mem (dist Past t t') r = true ->
@@ -280,6 +312,17 @@ Module Rational <: LINE.
     end;
     unfold mem, dist, minus, lt, first, last, before, after, time in *; simpl in *; known.
 
+  (** Windows move in steps on whole numbers alone. *)
+  Definition step := unit.
+  Definition step_eqb (_ _ : step) : bool := true.
+  Definition snap (_ : step) (t : time) : time := t.
+  Definition snapped (_ : step) (c : cut) : cut := c.
+  Lemma step_eqb_true : forall a b, step_eqb a b = true -> a = b.
+  Proof. intros [] []; auto. Qed.
+  Lemma behind_snapped : forall n c t, behind (snapped n c) t = behind c (snap n t).
+  Proof. reflexivity. Qed.
+  Lemma snap_back : forall n c t, behind c (snap n t) = true -> behind c t = true.
+  Proof. auto. Qed.
   Lemma cut_eqb_true : forall a b, cut_eqb a b = true -> a = b.
   Proof.
     intros [|x s|] [|y r|] H; simpl in H; try discriminate; auto. apply andb_true_iff in H as [H1 H2].

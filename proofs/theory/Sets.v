@@ -217,6 +217,15 @@ Module Sets (L : LINE).
       apply moved_spec in M as [t' [A D]]. rewrite others_holds, (H t' D) in A. discriminate.
   Qed.
 
+  (** ** What held at the last multiple of a step *)
+  Definition stepped (n : step) (a : times) : times := normal (map (fun s => (snapped n (fst s), snapped n (snd s))) a).
+
+  Lemma stepped_spec : forall n a t, holds (stepped n a) t = holds a (snap n t).
+  Proof.
+    intros n a t. unfold stepped. rewrite normal_holds. induction a as [|s r IH]; simpl; auto.
+    rewrite IH. f_equal. unfold mem; simpl. rewrite !behind_snapped. auto.
+  Qed.
+
   (** ** What `since` and `until` say *)
   Definition strictly_between (d : direction) (t t' u : time) : Prop :=
     match d with Past => lt t' u /\ lt u t | Future => lt t u /\ lt u t' end.

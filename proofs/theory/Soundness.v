@@ -292,13 +292,13 @@ Module Soundness (L : LINE) (V : VALUES).
       apply andb_true_iff. unfold is_of. rewrite Pos.eqb_eq, E2. auto.
   Qed.
 
-  Lemma known_in_valid : forall P M w maybe there c, are_true M w -> complete P w maybe c -> complete M w there c ->
-    valid (known_in w maybe there c) P M.
+  Lemma known_in_valid : forall P M w u maybe v there c, are_true M w -> complete P u maybe c -> complete M v there c ->
+    valid (known_in w u maybe v there c) P M.
   Proof.
-    intros P M w maybe there c W Cp Cm.
-    assert (K : forall X l p q r t, complete X w l c -> X p r t -> matches q r = true ->
+    intros P M w u maybe v there c W Cp Cm.
+    assert (K : forall X w l p q r t, complete X w l c -> X p r t -> matches q r = true ->
       holds (if is_in l p then normal (times_matching w p q ++ [(c, last)]) else always) t = true).
-    { intros X l p q r t Cx H Q. destruct (is_in l p) eqn:E; [|apply always_holds].
+    { clear. intros X w l p q r t Cx H Q. destruct (is_in l p) eqn:E; [|apply always_holds].
       rewrite normal_holds, holds_app, holds_one. destruct (behind c t) eqn:B.
       - apply orb_true_iff. right. apply mem_split. split; auto. apply behind_last.
       - apply orb_true_iff. left. apply matching_spec. exists r; auto. }
@@ -327,33 +327,26 @@ Module Soundness (L : LINE) (V : VALUES).
   Proof. unfold adds. induction l as [|f l IH]; intros w p r t H; simpl; auto. apply IH, add_keeps; auto. Qed.
   Lemma adds_complete : forall M l w done c, complete M w done c -> complete M (adds l w) done c.
   Proof. intros M l w done c Co p r t E B H. apply adds_keep. apply Co; auto. Qed.
-  Lemma round_true : forall rs D M done c l w, model rs D M -> (forall rl, In rl l -> In rl rs) ->
-    complete M w done c -> are_true M w -> are_true M (round l done c w).
+  Lemma round_true : forall rs D M v there c l w, model rs D M -> (forall rl, In rl l -> In rl rs) ->
+    complete M v there c -> are_true M w -> are_true M (round l v there c w).
   Proof.
-    intros rs D M done c l. unfold round. induction l as [|rl l IH]; intros w Mo Sub Co W; simpl; auto.
-    assert (G : are_true M (map (clip c) (all_given (known_in w done done c) rl))).
-    { intros f I. apply in_map_iff in I as [g [<- I]]. intros t H. simpl in H. rewrite meet_holds in H.
-      apply andb_true_iff in H as [H _]. simpl.
-      refine (all_given_true _ rs D M rl _ Mo (Sub rl (or_introl eq_refl)) g I t H).
-      apply known_in_valid; auto. }
+    intros rs D M v there c l. unfold round. induction l as [|rl l IH]; intros w Mo Sub Co W; simpl; auto.
     apply IH; auto.
     - intros; apply Sub; right; auto.
-    - apply adds_complete; auto.
-    - apply adds_true; auto.
+    - apply adds_true; auto. intros f I. apply in_map_iff in I as [g [<- I]]. intros t H. simpl in H.
+      rewrite meet_holds in H. apply andb_true_iff in H as [H _]. simpl.
+      refine (all_given_true _ rs D M rl _ Mo (Sub rl (or_introl eq_refl)) g I t H).
+      apply known_in_valid; auto. intros p r t' E. discriminate.
   Qed.
-
-  Lemma round_complete : forall M rs done c w, complete M w done c -> complete M (round rs done c w) done c.
+  Lemma again_keeps : forall (Q : world -> Prop) f, (forall w, Q w -> Q (f w)) -> forall n w, Q w -> Q (again n f w).
   Proof.
-    intros M rs done c. unfold round. induction rs as [|rl rs IH]; intros w Co; simpl; auto.
+    intros Q f K. induction n as [|n IH]; intros w H; simpl; auto. destruct (same_world w (f w)); auto.
+  Qed.
+  Lemma wider_complete : forall M rs w maybe v there c done u, complete M u done c ->
+    complete M (wider rs w maybe v there c u) done c.
+  Proof.
+    intros M rs w maybe v there c done. unfold wider. induction rs as [|rl rs IH]; intros u Co; simpl; auto.
     apply IH, adds_complete; auto.
-  Qed.
-  Lemma grow_right : forall rs D M done c l n w, model rs D M -> (forall rl, In rl l -> In rl rs) ->
-    complete M w done c -> are_true M w ->
-    are_true M (grow n l done c w) /\ complete M (grow n l done c w) done c.
-  Proof.
-    intros rs D M done c l. induction n as [|n IH]; intros w Mo Sub Co W; simpl; auto.
-    destruct (same_world w (round l done c w)); auto.
-    apply IH; auto; [apply round_complete | eapply round_true]; eauto.
   Qed.
 
   Lemma forward_speaks : forall bs t u c, forallb is_forward bs = true -> speaks bs t u ->
@@ -365,74 +358,118 @@ Module Soundness (L : LINE) (V : VALUES).
       destruct d; [discriminate|]. apply (IH m u c F2 S). apply (forward r m t c F1 Mm B).
   Qed.
 
-  Lemma stratum_right : forall pb D M fuel t own t', stable (rules pb) D M -> keeps_promise pb D ->
-    leb (until_ t) (promised pb) = true -> (forall p, is_in own p = true -> is_in (open_ pb) p = false) ->
-    are_true M (held t) -> complete M (held t) (closed_ t) (until_ t) ->
-    stratum fuel (rules pb) (concat (data pb)) t own = Some t' ->
-    are_true M (held t') /\ complete M (held t') (closed_ t') (until_ t') /\ until_ t' = until_ t.
+  (** What the data and the rules do not go beyond is all there is: of all of [M] but what else would be of these predicates,
+      nothing is missing to be closed, so the least such set lies within it. *)
+  Lemma covered : forall pb D M w u own done v there c, stable (rules pb) D M -> keeps_promise pb D ->
+    leb c (promised pb) = true -> (forall p, is_in own p = true -> is_in (open_ pb) p = false) ->
+    are_true M w -> complete M u done c -> complete M v there c ->
+    forallb (has_data u c) (filter (fun f => is_in own (of f)) (concat (data pb))) = true ->
+    forallb (adds_nothing w u (own ++ done) v there c) (filter (fun rl => is_in own (head rl)) (rules pb)) = true ->
+    complete M u (own ++ done) c.
   Proof.
-    intros pb D M fuel t own t' [Mo St] [Ka Kb] Pr Op W Co H. unfold stratum in H.
+    intros pb D M w u own done v there c [Mo St] [Ka Kb] Pr Op W Cu Cv Hd Hn.
     set (mine := filter (fun rl => is_in own (head rl)) (rules pb)) in *.
     set (given := filter (fun f => is_in own (of f)) (concat (data pb))) in *.
-    set (w := grow fuel mine (closed_ t) (until_ t) (adds given (held t))) in *.
-    destruct (forallb (has_data w (until_ t)) given) eqn:Hd; [|discriminate].
-    destruct (forallb (adds_nothing w own (closed_ t) (until_ t)) mine) eqn:Hn; [|discriminate].
-    inversion H. subst t'. clear H. simpl.
-    assert (Gt : are_true M (adds given (held t))).
-    { apply adds_true; auto. intros f I u Hu. apply Mo, Ka. apply filter_In in I as [I _]. exists f; auto. }
-    destruct (grow_right (rules pb) D M (closed_ t) (until_ t) mine fuel (adds given (held t))) as [Wt Wc]; auto.
-    { intros rl I. apply filter_In in I. tauto. }
-    { apply adds_complete; auto. }
-    fold w in Wt, Wc. split; auto. split; auto.
-    (* The least model lies within what was found: all of M but what else would be of these predicates. *)
-    set (U := fun p r t0 => M p r t0 /\ (is_in own p = true -> behind (until_ t) t0 = false -> as_given w p r t0)).
-    assert (Cu : closed (rules pb) D U M).
+    set (U := fun p r t0 => M p r t0 /\ (is_in own p = true -> behind c t0 = false -> as_given u p r t0)).
+    assert (Cl : closed (rules pb) D U M).
     { split.
-      - intros p r u Du. split; [apply Mo; auto|]. intros Ip B.
-        assert (G : as_given (concat (data pb)) p r u).
-        { apply Kb; auto. destruct (behind (promised pb) u) eqn:E; auto.
+      - intros p r t Du. split; [apply Mo; auto|]. intros Ip B.
+        assert (G : as_given (concat (data pb)) p r t).
+        { apply Kb; auto. destruct (behind (promised pb) t) eqn:E; auto.
           rewrite (behind_mono _ _ _ Pr E) in B. discriminate. }
         destruct G as [f [I [E1 [E2 Hu]]]]. rewrite forallb_forall in Hd.
         assert (If : In f given) by (apply filter_In; split; auto; rewrite E1; auto).
         specialize (Hd f If). unfold has_data in Hd.
-        apply (within_holds _ _ u) in Hd; [|rewrite meet_holds, up_to_holds, Hu, B; auto].
+        apply (within_holds _ _ t) in Hd; [|rewrite meet_holds, up_to_holds, Hu, B; auto].
         apply times_in_spec in Hd. rewrite E1, E2 in Hd. auto.
-      - intros rl Irl v s u r Sa Sp Ev. split.
-        { apply Mo with (v := v) (t := s); auto. apply (sat_mono (body rl) U M M v s); auto. intros p' r' t0 [X _]; auto. }
+      - intros rl Irl x s t r Sa Sp Ev. split.
+        { apply Mo with (v := x) (t := s); auto. apply (sat_mono (body rl) U M M x s); auto. intros p' r' t0 [X _]; auto. }
         intros Io B. rewrite forallb_forall in Hn.
         assert (Im : In rl mine) by (apply filter_In; auto). specialize (Hn rl Im). unfold adds_nothing in Hn.
-        set (k := known_in w (own ++ closed_ t) (closed_ t) (until_ t)) in *.
+        set (k := known_in w u (own ++ done) v there c) in *.
         apply andb_true_iff in Hn as [Hl Hn].
         assert (Va : valid k U M).
         { apply known_in_valid; auto. intros p' r' t0 E B' [X Y]. unfold is_in in E. rewrite existsb_app in E.
           apply orb_true_iff in E as [E|E]; auto. }
-        assert (Bs : behind (until_ t) s = false).
-        { destruct (behind (until_ t) s) eqn:E; auto. apply orb_true_iff in Hl as [Hl|Hl].
+        assert (Bs : behind c s = false).
+        { destruct (behind c s) eqn:E; auto. apply orb_true_iff in Hl as [Hl|Hl].
           - apply andb_true_iff in Hl as [_ Hl]. rewrite (forward_speaks _ _ _ _ Hl Sp E) in B. discriminate.
           - rewrite (last_never _ s Hl) in E. discriminate. }
-        destruct (candidates_complete (rows k Maybe) (body rl) [] v (nil_agrees v)) as [e [Ie Ae]].
+        destruct (candidates_complete (rows k Maybe) (body rl) [] x (nil_agrees x)) as [e [Ie Ae]].
         { apply (requirements_met Maybe k U M) with (f := body rl) (t := s); auto; [discriminate|].
           apply orb_true_iff in Hl as [Hl|Hl].
           - left. apply andb_true_iff in Hl as [Hl _]. auto.
-          - right. intros x. apply last_never; auto. }
+          - right. intros y. apply last_never; auto. }
         rewrite forallb_forall in Hn. specialize (Hn e Ie).
-        pose proof (patterned_spec (head_args rl) e v Ae) as P.
+        pose proof (patterned_spec (head_args rl) e x Ae) as P.
         destruct (patterned e (head_args rl)) as [q|]; [|congruence]. destruct P as [_ P].
-        assert (T : holds (truth k Maybe e (body rl)) s = true) by (apply (truth_right k U M Va (body rl) Maybe e v s Ae); auto).
-        assert (Hs : holds (meet (spoken (boxes rl) (meet (truth k Maybe e (body rl)) (up_to (until_ t)))) (up_to (until_ t))) u = true).
-        { rewrite meet_holds, up_to_holds, B, andb_true_r. apply spoken_spec. exists s. split; auto.
+        assert (T : holds (truth k Maybe e (body rl)) s = true) by (apply (truth_right k U M Va (body rl) Maybe e x s Ae); auto).
+        assert (Hs : holds (possible k c e rl) t = true).
+        { unfold possible. rewrite meet_holds, up_to_holds, B, andb_true_r. apply spoken_spec. exists s. split; auto.
           rewrite meet_holds, up_to_holds, T, Bs. auto. }
         apply orb_true_iff in Hn as [Hn|Hn].
-        { rewrite (nothing_holds _ u Hn) in Hs. discriminate. }
+        { rewrite (nothing_holds _ t Hn) in Hs. discriminate. }
         destruct (whole q) as [r'|] eqn:Wq; [|discriminate].
         specialize (P r' eq_refl). rewrite Ev in P. inversion P. subst r'.
         apply (within_holds _ _ _ Hn), times_in_spec in Hs. auto. }
-    intros p r u E B Hm. destruct (St U Cu p r u Hm) as [_ X].
+    intros p r t E B Hm. destruct (St U Cl p r t Hm) as [_ X].
     unfold is_in in E. rewrite existsb_app in E. apply orb_true_iff in E as [E|E]; auto.
   Qed.
 
+  Lemma by_turns_right : forall pb D M own done base c, stable (rules pb) D M -> keeps_promise pb D ->
+    leb c (promised pb) = true -> (forall p, is_in own p = true -> is_in (open_ pb) p = false) ->
+    complete M base done c ->
+    forall fuel turns w v there w' u, are_true M w -> complete M v there c ->
+    by_turns turns fuel (filter (fun rl => is_in own (head rl)) (rules pb)) (filter (fun f => is_in own (of f)) (concat (data pb)))
+      own done base c w v there = Some (w', u) ->
+    are_true M w' /\ complete M u (own ++ done) c.
+  Proof.
+    intros pb D M own done base c St Ke Pr Op Cb fuel.
+    set (mine := filter (fun rl => is_in own (head rl)) (rules pb)).
+    set (given := filter (fun f => is_in own (of f)) (concat (data pb))).
+    assert (Turn : forall w v there start, are_true M w -> complete M v there c -> complete M start done c ->
+      let um := again fuel (wider mine w (own ++ done) v there c) start in
+      forallb (has_data um c) given = true -> forallb (adds_nothing w um (own ++ done) v there c) mine = true ->
+      complete M um (own ++ done) c /\ are_true M (again fuel (round mine um (own ++ done) c) w)).
+    { intros w v there start W Cv Cs um Hd Hn.
+      assert (Cu : complete M um (own ++ done) c).
+      { apply (covered pb D M w um own done v there c); auto. unfold um.
+        apply (again_keeps (fun u => complete M u done c)); auto. intros x Hx. apply wider_complete; auto. }
+      split; auto. apply (again_keeps (are_true M)); auto. intros x Hx.
+      apply (round_true (rules pb) D M um (own ++ done) c mine x); [apply St | | exact Cu | exact Hx].
+      intros rl I. apply filter_In in I. tauto. }
+    induction turns as [|turns IH]; intros w v there w' u W Cv H; cbn [by_turns] in H;
+      match type of H with (if ?b then _ else _) = _ => destruct b eqn:Ok; [|discriminate] end;
+      apply andb_true_iff in Ok as [Hd Hn];
+      (edestruct (Turn w v there) as [Cu W1]; [exact W | exact Cv | | exact Hd | exact Hn |]);
+      try (apply adds_complete; exact Cb).
+    - inversion H. subst. split; [exact W1 | exact Cu].
+    - match type of H with (if ?b then _ else _) = _ => destruct b end.
+      + inversion H. subst. split; [exact W1 | exact Cu].
+      + match type of H with match ?b with _ => _ end = _ => destruct b as [[w2 u2]|] eqn:R end.
+        * inversion H. subst. eapply IH; [exact W1 | exact Cu | exact R].
+        * inversion H. subst. split; [exact W1 | exact Cu].
+  Qed.
+
+  Lemma stratum_right : forall pb D M fuel t own t', stable (rules pb) D M -> keeps_promise pb D ->
+    leb (until_ t) (promised pb) = true -> (forall p, is_in own p = true -> is_in (open_ pb) p = false) ->
+    are_true M (held t) -> complete M (upper t) (closed_ t) (until_ t) ->
+    stratum fuel (rules pb) (concat (data pb)) t own = Some t' ->
+    are_true M (held t') /\ complete M (upper t') (closed_ t') (until_ t') /\ until_ t' = until_ t.
+  Proof.
+    intros pb D M fuel t own t' St Ke Pr Op W Co H. unfold stratum in H.
+    destruct (by_turns _ _ _ _ _ _ _ _ _ _ _) as [[w u]|] eqn:B; [|discriminate]. inversion H. subst t'. clear H. simpl.
+    eapply by_turns_right in B; eauto.
+    - destruct B; auto.
+    - apply (again_keeps (are_true M)).
+      + intros x Hx. eapply (round_true (rules pb) D M); [apply St | | exact Co | exact Hx].
+        intros rl I; apply filter_In in I; tauto.
+      + apply adds_true; auto. intros f I s Hs. destruct St as [[Mo _] _], Ke as [Ka _]. apply Mo, Ka.
+        apply filter_In in I as [I _]. exists f; auto.
+  Qed.
+
   Definition right_table (M : interpretation) (t : table) : Prop :=
-    are_true M (held t) /\ complete M (held t) (closed_ t) (until_ t).
+    are_true M (held t) /\ complete M (upper t) (closed_ t) (until_ t).
 
   Lemma tabulate_right : forall pb D M fuel r t, stable (rules pb) D M -> keeps_promise pb D ->
     tabulate fuel pb r = Some t -> right_table M t.
@@ -450,7 +487,7 @@ Module Soundness (L : LINE) (V : VALUES).
         { intros p I. apply Op. simpl. apply in_or_app. left. unfold is_in in I. apply existsb_exists in I as [q [I E']].
           apply Pos.eqb_eq in E'. subst. auto. }
         apply (IH t1 t); auto; [|congruence | split; auto]. intros p I. apply Op. simpl. apply in_or_app. auto. }
-    apply (G pl (Table [] [] c) t); auto.
+    apply (G pl (Table [] [] [] c) t); auto.
     { intros p I. specialize (Op p I). apply negb_true_iff; auto. }
     split; simpl.
     - intros f [].
@@ -464,9 +501,9 @@ Module Soundness (L : LINE) (V : VALUES).
       assert (B : behind (until_ t) u = false).
       { apply (within_holds _ _ u) in Hw; auto. rewrite up_to_holds in Hw. apply negb_true_iff; auto. }
       apply (nothing_holds _ u) in Hm. rewrite meet_holds, Hs in Hm. simpl in Hm.
-      assert (X : holds (times_matching (held t) p q) u = true) by (apply matching_spec; exists r; auto). congruence.
+      assert (X : holds (times_matching (upper t) p q) u = true) by (apply matching_spec; exists r; auto). congruence.
     - intros v u Hs Sa. apply (nothing_holds _ u) in H. rewrite meet_holds, Hs in H. simpl in H.
-      set (k := known_in (held t) (closed_ t) (closed_ t) (until_ t)) in *.
+      set (k := known_in (held t) (upper t) (closed_ t) (upper t) (closed_ t) (until_ t)) in *.
       assert (Va : valid k M M) by (apply known_in_valid; auto).
       assert (Hm : Maybe <> Surely) by discriminate.
       rewrite (exists_maybe k M M Maybe [] f [] v u Va Hm (truth_right k M M Va f Maybe) (nil_agrees v) Sa) in H. discriminate.
@@ -540,7 +577,7 @@ Module Soundness (L : LINE) (V : VALUES).
     apply andb_true_iff in H as [H B]. apply andb_true_iff in H as [H Nh].
     exists u. split; auto. intros Hm. apply negb_true_iff in Nh, B.
     destruct (tabulate_right pb D M fuel r t St Ke N) as [_ Co].
-    assert (X : holds (times_in (held t) (of f) (args f)) u = true) by (apply times_in_spec; apply Co; auto).
+    assert (X : holds (times_in (upper t) (of f) (args f)) u = true) by (apply times_in_spec; apply Co; auto).
     congruence.
   Qed.
 End Soundness.

@@ -18,7 +18,7 @@ from contextlib import suppress
 from tidelog.plans.data.facts import Fact
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError, TidelogError
-from tidelog.runtime.islands.lines import BrokenError, Line
+from tidelog.runtime.islands.lines import BrokenError, Opened
 from tidelog.runtime.islands.messages import Failed, Hear, Load, Outcome, Portion, Reply, Save, Saved, Told, pack
 from tidelog.runtime.islands.poison import Entry, Search, UnfitError, is_of_memory, portion_of
 from tidelog.runtime.islands.supervision import Supervision
@@ -26,7 +26,11 @@ from tidelog.runtime.ports.actors import ActorStatistics
 
 MOST_TOLD = 20_000
 """How many facts an actor is told before its state is saved, at least."""
+MOST_BEHIND = 5_000
+"""How many facts an actor is told before its worker makes another spare, if that does not cost too much."""
 _BYTES_A_FACT = 40
+_BESIDE = -1
+"""The number of what is no part of the journal: a spare that was made right behind it is of no use."""
 Then = Callable[["Actor", Reply], None]
 """What becomes of an answer."""
 
@@ -38,13 +42,12 @@ Poisoned = Callable[["Actor", str, Fact, str], None]
 class Actor:
     """A part of a plan, told by `tell`, whose answers come by `pump`, each handed to who asked for it.
 
-    `start` makes a line to a new part, and tells the process in which it lives. `look` is the least frontier of which the
-    actor has to be told though there is nothing else; it is known as long as no answer is `awaited`.
+    `start` makes a line to a part: to a new one if that has to begin `anew`, else to one that has come along in a spare.
+    `look` is the least frontier of which the actor has to be told though there is nothing else; it is known as long as no
+    answer is `awaited`.
     """
 
-    def __init__(
-        self, name: str, island: int, shard: int, start: Callable[[], tuple[Line, int]], supervision: Supervision
-    ) -> None:
+    def __init__(self, name: str, island: int, shard: int, start: Callable[..., Opened], supervision: Supervision) -> None:
         self.name, self.island, self.shard = name, island, shard
         self.look = NEG
         self.poisoned: Poisoned = _overlook
@@ -57,12 +60,12 @@ class Actor:
         self.aside = ""
         """Why it was."""
         self._start, self._supervision = start, supervision
-        self._line, self._process = start()
+        self._line, self._process, _ = start()
         self.is_local = self._line.fileno() is None
         """Whether it lives in this process, and answers at once."""
         self._log: deque[Entry] = deque()
         self._awaited: deque[tuple[int, Then]] = deque()
-        self._told = self._answered = self._facts = self._fresh = self._restarts = 0
+        self._told = self._answered = self._facts = self._fresh = self._unspared = self._restarts = 0
         self._state: bytes | None = None
         self._is_saving = False
         self._ends: deque[float] = deque()
@@ -95,16 +98,24 @@ class Actor:
         self._log.append(Entry(self._told, sent, then))
         self._awaited.append((self._told, then))
         try:
-            self._line.send(sent)
+            self._line.send(sent, self._told)
         except BrokenError:
-            self._begin_again()
+            self._go_on()
         if isinstance(message, Portion):
             facts = sum(map(len, message.facts.values())) + sum(len(item.facts) for item in message.remote)
             self._facts += facts
             self._fresh += facts + 1
+            self._unspared += facts + 1
             if self._fresh >= self._worth() and not self._is_saving:
                 self._is_saving = True
                 self.tell(Save(), _keep)
+            elif self._unspared >= MOST_BEHIND:
+                self._order_spare(must=False)
+
+    def _order_spare(self, *, must: bool) -> None:
+        self._unspared = 0
+        if self._supervision.spares:
+            self._line.order_spare(must=must)
 
     def _worth(self) -> int:
         """After how many facts a state is saved: to read one costs about as much as to take a fact for each row."""
@@ -115,10 +126,16 @@ class Actor:
         try:
             self._line.pump(timeout)
         except BrokenError:
-            self._hand_on()  # what it said before it broke counts
-            self._begin_again()
+            self._go_on()
             return
         self._hand_on()
+
+    def _go_on(self) -> None:
+        """The part is gone; what it said before that counts."""
+        line = self._line
+        self._hand_on()
+        if self._line is line:  # else it had failed before, and there is another
+            self._begin_again()
 
     def _hand_on(self) -> None:
         replies = self._line.replies
@@ -179,6 +196,7 @@ class Actor:
         self._state, self._is_saving, self._fresh = state, False, 0
         while self._log and self._log[0].number <= self._answered:
             self._log.popleft()
+        self._order_spare(must=True)  # an earlier one may not know what is told no more
 
     def go_on_from(self, state: bytes) -> None:
         """Go on from this state, whatever was told before; no answer is awaited."""
@@ -188,6 +206,7 @@ class Actor:
             self._send_state(state)
         except BrokenError:
             self._begin_again()
+        self._order_spare(must=True)
 
     def _begin_again(self) -> None:
         """The part is gone: start another, which comes to where that one was."""
@@ -212,37 +231,49 @@ class Actor:
                     return
                 self._suspect = self._answered
             self._restarts += 1
-            self._renew()
+            taken = self._renew()
+            if taken is not None and not self._begin <= taken <= self._answered:
+                taken = self._renew(anew=True)
             with suppress(BrokenError):
-                self._tell_again()
+                self._tell_again(taken)
+                self._order_spare(must=True)
                 return
 
-    def _renew(self) -> None:
+    @property
+    def _begin(self) -> int:
+        """The number of the last message that its state rests on."""
+        return self._log[0].number - 1 if self._log else self._told
+
+    def _renew(self, *, anew: bool = False) -> int | None:
+        """Start another part; returns how much that has taken already, if it has come along in a spare."""
         self._line.close()
-        self._line, self._process = self._start()
+        self._line, self._process, taken = self._start(anew=anew)
+        return taken
 
     def listen(self, steps: Sequence[str], then: Then) -> None:
         """Tell what these steps take and send, and of no other, also once it is started anew."""
         self._listens = steps
         self.tell(Hear(steps), then)
 
-    def _tell_again(self) -> None:
+    def _tell_again(self, taken: int | None) -> None:
         self._awaited.clear()
-        if self._listens:
-            self._send_beside(Hear(self._listens))
-        if self._state is not None:
-            self._send_state(self._state)
+        if taken is None:
+            if self._listens:
+                self._send_beside(Hear(self._listens))
+            if self._state is not None:
+                self._send_state(self._state)
         for number, message, then in self._log:
-            self._awaited.append((number, _ignore if number <= self._answered else then))
-            self._line.send(message)
+            if taken is None or number > taken:
+                self._awaited.append((number, _ignore if number <= self._answered else then))
+                self._line.send(message, number)
 
     def _send_state(self, state: bytes) -> None:
-        self._send_beside(Load(state))
+        self._send_beside(Load(state), self._begin)
 
-    def _send_beside(self, message: Told) -> None:
-        """Tell it something that is no part of its journal."""
+    def _send_beside(self, message: Told, number: int = _BESIDE) -> None:
+        """Tell it something that is no part of its journal; behind a state it is where that `number` was."""
         self._awaited.append((0, _ignore))
-        self._line.send(message if self.is_local else pack(message))
+        self._line.send(message if self.is_local else pack(message), number)
 
     def _is_too_often(self, times: deque[float], most: int) -> bool:
         """Note that something has happened once more, and say whether that was too often."""
@@ -284,7 +315,7 @@ class Actor:
         try:
             for found in later:
                 self._awaited.append((found.number, found.then))
-                self._line.send(found.message)
+                self._line.send(found.message, found.number)
         except BrokenError:
             self._take(outcome)
             self._begin_again()
@@ -304,7 +335,7 @@ class Actor:
 
     def try_again(self, messages: Sequence[bytes | Told], state: bytes | None) -> list[Reply]:
         """Start anew from a state, be told these messages, and return the answers, up to the first failure."""
-        self._renew()
+        self._renew(anew=True)
         self._awaited.clear()
         found: list[Reply] = []
         try:
@@ -328,7 +359,7 @@ class Actor:
             return Failed("", ("its process ended",))
 
     def _ask(self, message: bytes | Told) -> Reply:
-        self._line.send(message if isinstance(message, bytes) or self.is_local else pack(message))
+        self._line.send(message if isinstance(message, bytes) or self.is_local else pack(message), _BESIDE)
         while not self._line.replies:
             self._line.pump(None)
         return self._line.replies.popleft()

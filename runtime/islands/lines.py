@@ -14,20 +14,14 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from tidelog.runtime.islands.messages import Reply, Told, pack, unpack_reply, unpack_told
+from tidelog.runtime.islands.framing import ADDRESS, CHUNK, HEAD, PART, SPARE, Taken, pair
+from tidelog.runtime.islands.messages import Reply, Told, pack, unpack_reply
 from tidelog.runtime.islands.part import Part, Work
 
-_HEAD = 4
-"""How many bytes tell the length of a message."""
-_PART = 2
-"""How many bytes tell which part it is for, and as many behind them the how-manieth of that number."""
-_ADDRESS = 2 * _PART
-_MOST_STARTS = 1 << (8 * _PART)
-_CHUNK = 1 << 18
 _MOST_SENT = 1 << 20
 """How many bytes are offered to the system at once."""
 MOST_UNSENT = 1 << 20
@@ -36,6 +30,10 @@ _FULL = 1 << 24
 """How many wait, before whoever sends more has to wait."""
 _SLOW = 0.5
 """A worker that has not answered for so many seconds is not waited for by who can do without."""
+
+
+_REST = 50
+"""Making a spare takes one of so many parts of a worker's time."""
 
 
 class BrokenError(Exception):
@@ -52,8 +50,12 @@ class Line(Protocol):
     replies: deque[Reply]
     """What has come back, in order, and was not taken yet."""
 
-    def send(self, message: bytes | Told) -> None:
-        """Send a message, packed or not."""
+    def send(self, message: bytes | Told, number: int) -> None:
+        """Send a message, packed or not. By its `number` it is known how far a spare is."""
+        ...
+
+    def order_spare(self, *, must: bool) -> None:
+        """Let the process have a copy of itself ready, behind what was sent by now; unless it `must`, if it has the time."""
         ...
 
     def pump(self, timeout: float | None = 0.0) -> None:
@@ -89,6 +91,14 @@ class Line(Protocol):
         ...
 
 
+class Opened(NamedTuple):
+    """A line to a part, and the process in which that lives. A part that has come along in a spare has `taken` messages."""
+
+    line: Line
+    process: int
+    taken: int | None = None
+
+
 class LocalLine:
     """To an actor in this process, which answers before `send` returns. It may live in the same task as all others."""
 
@@ -96,7 +106,10 @@ class LocalLine:
         self._part: Part | None = Part(work)
         self.replies: deque[Reply] = deque()
 
-    def send(self, message: bytes | Told) -> None:
+    def order_spare(self, *, must: bool) -> None:
+        """It has no process of its own."""
+
+    def send(self, message: bytes | Told, number: int) -> None:
         """Let the actor take a message."""
         if self._part is None or isinstance(message, bytes):
             raise BrokenError
@@ -139,10 +152,27 @@ class WorkerLink:
 
     A selector watches it as long as the worker is there: whether something has come, and, while something waits to be sent,
     whether there is room for it. A worker that takes longer than `limit` seconds for an answer is ended.
+
+    By `control` it gets the sockets of a spare: a copy of itself that takes its place when it is gone. What each part had
+    `taken` when the copy was made, a spare knows.
     """
 
-    def __init__(self, link: socket.socket, process: int, selector: selectors.BaseSelector, limit: float = math.inf) -> None:
-        self._link = link
+    def __init__(
+        self,
+        link: socket.socket,
+        control: socket.socket,
+        process: int,
+        selector: selectors.BaseSelector,
+        limit: float = math.inf,
+        taken: Mapping[int, Taken] | None = None,
+    ) -> None:
+        self._link, self._control = link, control
+        self.taken: dict[int, Taken] = {**(taken or {})}
+        """What each part has taken to which nobody has a line yet."""
+        self._latest: dict[int, Taken] = {}
+        self._ordered: tuple[socket.socket, socket.socket, dict[int, Taken]] | None = None
+        self._rests_until = 0.0
+        self._spare: WorkerLink | None = None
         link.setblocking(False)
         self.process = process
         """The id of the worker's process."""
@@ -161,20 +191,35 @@ class WorkerLink:
         self._unread = bytearray()
         self._watch()
 
-    def send(self, address: bytes, data: bytes) -> None:
+    def send(self, address: bytes, data: bytes, number: int) -> None:
         """Send a message; what does not go yet goes with the next `pump`. BrokenError where the worker is gone."""
         if self.is_broken:
             raise BrokenError
+        self._latest[int.from_bytes(address[:PART], "big")] = Taken(address, number)
+        self._send(address, data)
+        if self.is_broken:
+            raise BrokenError
+
+    def order_spare(self, *, must: bool) -> None:
+        """Let the worker make a copy of itself, once it has answered all that it was sent; the one before ends then."""
+        if self.is_broken or self._ordered is not None or (not must and time.monotonic() < self._rests_until):
+            return
+        ours, theirs = pair()
+        control, its_control = socket.socketpair()
+        self._ordered = ours, control, {**self.taken, **self._latest}
+        with theirs, its_control, suppress(OSError):  # a worker that is gone makes none
+            socket.send_fds(self._control, [SPARE], [theirs.fileno(), its_control.fileno()])
+            self._send(SPARE, b"")
+
+    def _send(self, address: bytes, data: bytes) -> None:
         if not self._asked:
             self._since = time.monotonic()
         self._asked.append(address)
-        self._unsent += (len(data) + _ADDRESS).to_bytes(_HEAD, "big") + address + data
+        self._unsent += (len(data) + ADDRESS).to_bytes(HEAD, "big") + address + data
         self._flush()
         while len(self._unsent) > _FULL:
             self._exchange(None)
         self._watch()
-        if self.is_broken:
-            raise BrokenError
 
     @property
     def unsent(self) -> int:
@@ -213,6 +258,25 @@ class WorkerLink:
         self.is_broken = True
         self._watch()
         self._link.close()
+        self._control.close()
+        if self._ordered is not None:
+            for end in self._ordered[:2]:
+                end.close()
+            self._ordered = None
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
+    def replaced(self) -> WorkerLink | None:
+        """The spare, if there is one: this worker is gone, and of no use any more."""
+        spare, self._spare = self._spare, None
+        self.close()
+        if spare is not None:
+            spare.pump()
+            if spare.is_broken:
+                spare.close()
+                return None
+        return spare
 
     def blame(self, address: bytes) -> Blame:
         """Whose message the worker took when it ended: it answers in order, so it is the first without an answer."""
@@ -270,7 +334,7 @@ class WorkerLink:
     def _read(self) -> None:
         while not self.is_broken:
             try:
-                data = self._link.recv(_CHUNK)
+                data = self._link.recv(CHUNK)
             except BlockingIOError:
                 return
             except OSError:
@@ -280,20 +344,35 @@ class WorkerLink:
                 return
             self._unread += data
             self._divide()
-            if len(data) < _CHUNK:
+            if len(data) < CHUNK:
                 return
+
+    def _take_spare(self, told: bytes | bytearray) -> None:
+        """The worker has made a copy of itself: that is the spare from now on."""
+        process, micros = (int.from_bytes(told[at : at + HEAD], "big") for at in (0, HEAD))
+        self._rests_until = time.monotonic() + _REST * micros / 1e6
+        if self._ordered is None:
+            return
+        link, control, taken = self._ordered
+        self._ordered = None
+        if self._spare is not None:
+            self._spare.close()
+        self._spare = WorkerLink(link, control, process, self._selector, self._limit, taken)
 
     def _divide(self) -> None:
         """Take the whole messages of what was read."""
         unread, begin = self._unread, 0
-        while len(unread) - begin >= _HEAD:
-            end = begin + _HEAD + int.from_bytes(unread[begin : begin + _HEAD], "big")
+        while len(unread) - begin >= HEAD:
+            end = begin + HEAD + int.from_bytes(unread[begin : begin + HEAD], "big")
             if len(unread) < end:
                 break
-            body = begin + _HEAD + _ADDRESS
+            body = begin + HEAD + ADDRESS
             self._asked.popleft()
-            replies = self.replies.get(bytes(unread[begin + _HEAD : body]))
-            if replies is not None:  # else a part that failed had more to take
+            address = bytes(unread[begin + HEAD : body])
+            replies = self.replies.get(address)
+            if address == SPARE:
+                self._take_spare(unread[body:end])
+            elif replies is not None:  # else a part that failed had more to take
                 with memoryview(unread) as view:
                     replies.append(unpack_reply(view[body:end]))
             begin = end
@@ -303,16 +382,19 @@ class WorkerLink:
 
 
 class WorkerLine:
-    """To one part in a worker."""
+    """To one part in a worker; by its `address` it is told from others that had its number before it."""
 
-    def __init__(self, link: WorkerLink, part: int, start: int) -> None:
-        self._link = link
-        self._address = part.to_bytes(_PART, "big") + (start % _MOST_STARTS).to_bytes(_PART, "big")
+    def __init__(self, link: WorkerLink, address: bytes) -> None:
+        self._link, self._address = link, address
         self.replies = link.replies[self._address] = deque()
 
-    def send(self, message: bytes | Told) -> None:
+    def send(self, message: bytes | Told, number: int) -> None:
         """Send a message; what does not go yet goes with the next `pump`."""
-        self._link.send(self._address, message if isinstance(message, bytes) else pack(message))
+        self._link.send(self._address, message if isinstance(message, bytes) else pack(message), number)
+
+    def order_spare(self, *, must: bool) -> None:
+        """Let the worker make a copy of itself as it is behind what it was sent by now."""
+        self._link.order_spare(must=must)
 
     def pump(self, timeout: float | None = 0.0) -> None:
         """Read what has come, and send what waits; where nothing has come, wait so long for it."""
@@ -351,20 +433,3 @@ class WorkerLine:
     def close(self) -> None:
         """The part is of no use any more; others of the worker may be."""
         self._link.replies.pop(self._address, None)
-
-
-def serve(link: socket.socket, works: Sequence[Work], fresh: Sequence[Part]) -> None:
-    """Let parts answer all that comes over a connected socket, until that ends: what a worker does.
-
-    The first message to an address makes its part, of those that were told nothing yet if it is one of the first.
-    """
-    parts: dict[int, tuple[bytes, Part]] = {}
-    with link, link.makefile("rb", _CHUNK) as incoming:
-        while len(head := incoming.read(_HEAD)) == _HEAD:
-            data = incoming.read(int.from_bytes(head, "big"))
-            address, number = data[:_ADDRESS], int.from_bytes(data[:_PART], "big")
-            found = parts.get(number)
-            if found is None or found[0] != address:
-                found = parts[number] = address, fresh[number] if found is None else Part(works[number])
-            reply = pack(found[1].tell(unpack_told(memoryview(data)[_ADDRESS:])))
-            link.sendall((len(reply) + _ADDRESS).to_bytes(_HEAD, "big") + address + reply)

@@ -23,8 +23,10 @@ import msgspec
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.plan.stored import pack_plan, unpack_plan
-from tidelog.runtime.islands.lines import WorkerLine, WorkerLink, serve
+from tidelog.runtime.islands.framing import address_of, pair
+from tidelog.runtime.islands.lines import Opened, WorkerLine, WorkerLink
 from tidelog.runtime.islands.part import Part, Work
+from tidelog.runtime.islands.serving import serve
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports.collecting import collect_steadily
 from tidelog.runtime.ports.interfaces import EmitMode
@@ -32,8 +34,6 @@ from tidelog.runtime.ports.interfaces import EmitMode
 _HEAD = 4
 _MODULE = "tidelog.runtime.islands.nursery"
 _FORK = b"f"
-BUFFER = 1 << 20
-"""How many bytes a socket to a worker takes before whoever writes has to wait, as far as the system lets it."""
 
 
 class PackedWork(msgspec.Struct, array_like=True, frozen=True):
@@ -98,20 +98,19 @@ class Nursery:
     def _fork(self) -> WorkerLink:
         if self._link is None:
             raise OSError("there is no nursery")
-        ours, theirs = socket.socketpair()
-        for end in (ours, theirs):
-            for size in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                end.setsockopt(socket.SOL_SOCKET, size, BUFFER)
+        ours, theirs = pair()
+        control, its_control = socket.socketpair()
         try:
-            with theirs:
-                socket.send_fds(self._link, [_FORK], [theirs.fileno()])
+            with theirs, its_control:
+                socket.send_fds(self._link, [_FORK], [theirs.fileno(), its_control.fileno()])
             answer = self._link.recv(_HEAD)
             if len(answer) < _HEAD:
                 raise OSError("the nursery has ended")
         except BaseException:
             ours.close()
+            control.close()
             raise
-        return WorkerLink(ours, int.from_bytes(answer, "big"), self._selector, self._limit)
+        return WorkerLink(ours, control, int.from_bytes(answer, "big"), self._selector, self._limit)
 
 
 class Worker:
@@ -122,13 +121,16 @@ class Worker:
         self._link: WorkerLink | None = None
         self._starts = 0
 
-    def open(self, part: int) -> tuple[WorkerLine, int]:
-        """A line to a part of it that was told nothing yet, and the process in which it lives."""
+    def open(self, part: int, *, anew: bool = False) -> Opened:
+        """A line to a part, which was told nothing yet, or, unless it has to begin `anew`, has come along in a spare."""
         if self._link is None or self._link.is_broken:
-            self.close()
-            self._link = self._nursery.worker()
+            spare = None if self._link is None else self._link.replaced()
+            self._link = spare or self._nursery.worker()
+        taken = self._link.taken.pop(part, None)
+        if taken is not None and not anew:
+            return Opened(WorkerLine(self._link, taken.address), self._link.process, taken.number)
         self._starts += 1
-        return WorkerLine(self._link, part, self._starts), self._link.process
+        return Opened(WorkerLine(self._link, address_of(part, self._starts)), self._link.process)
 
     @property
     def unanswered(self) -> float:
@@ -164,7 +166,7 @@ def main(descriptor: int, memory: int) -> None:
     parts = [Part(work) for work in works]
     collect_steadily()  # what workers share with the nursery is not looked through again by each of them
     while True:
-        message, sent, _, _ = socket.recv_fds(link, len(_FORK), 1)
+        message, sent, _, _ = socket.recv_fds(link, len(_FORK), 2)
         if not message:
             return
         child = os.fork()
@@ -176,9 +178,11 @@ def main(descriptor: int, memory: int) -> None:
                 limit = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
                 resource.setrlimit(limit, (memory, memory))
             with suppress(OSError):
-                serve(socket.socket(fileno=sent[0]), works, parts)
+                one, other = sent
+                serve(socket.socket(fileno=one), socket.socket(fileno=other), works, parts)
             os._exit(0)
-        os.close(sent[0])
+        for end in sent:
+            os.close(end)
         link.sendall(child.to_bytes(_HEAD, "big"))
 
 

@@ -28,7 +28,7 @@ from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
 from tidelog.runtime.islands.cutting import cut_state, join_states
 from tidelog.runtime.islands.dividing import State, divide, spread_plan, unite
-from tidelog.runtime.islands.lines import MOST_UNSENT, Line, LocalLine, WorkerLink
+from tidelog.runtime.islands.lines import MOST_UNSENT, LocalLine, Opened, WorkerLink
 from tidelog.runtime.islands.messages import Count, Counted, Reply, Save, Saved, unpacked_sent
 from tidelog.runtime.islands.network import IslandNetwork, Landed
 from tidelog.runtime.islands.nursery import Nursery, Worker
@@ -146,7 +146,7 @@ class SpreadReasoner(Reasoner):
             network.listen(list(self._listeners))
         return network
 
-    def _actor(self, island: Island, shard: int, start: Callable[[], tuple[Line, int]]) -> Actor:
+    def _actor(self, island: Island, shard: int, start: Callable[..., Opened]) -> Actor:
         actor = Actor(island.name, island.number, shard, start, self.layout.supervision)
         actor.poisoned = self._leave_out
         actor.aside_told = self._tell_aside
@@ -467,8 +467,8 @@ def _unasked(failure: TidelogError | None) -> None:
     """Nobody has to know: what has landed waits to be pulled."""
 
 
-def _local(work: Work) -> tuple[Line, int]:
-    return LocalLine(work), os.getpid()
+def _local(work: Work, *, anew: bool = False) -> Opened:
+    return Opened(LocalLine(work), os.getpid())
 
 
 def _work(plan: Plan, island: Island, settings: Settings, kept: frozenset[str], shards: int) -> Work:

@@ -15,6 +15,8 @@ class Supervision:
     `answers_within` so many seconds is ended; an actor by which that happens twice at one place is set aside. With `end`,
     the first failure that is not that of a process ends the run. What needs more than its limit is set aside at
     once: more rows than `max_state`, or, in a worker, more than so many bytes of `memory`.
+
+    With `spares` a worker has a copy of itself, which takes its place where it ends.
     """
 
     strategy: Literal["aside", "end"] = "aside"
@@ -22,4 +24,5 @@ class Supervision:
     within: float = 60.0
     poisons: int = 100
     memory: int | None = None
+    spares: bool = True
     answers_within: float = 60.0

@@ -72,6 +72,44 @@ def test_everything_that_follows_is_printed(here: Here) -> None:
     assert here.run("materialise") == (MATERIALISED, "", 0)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "told"),
+    [
+        (["hot"], "hot(rome)@[1,7/2]\n"),
+        (["hot(oslo)"], ""),
+        (["warned(rome)", "temp(_, 33)"], "temp(rome,33)@2\nwarned(rome)@[0,2)\n"),
+        (["temp(C, T)"], "".join(f"{line}\n" for line in MATERIALISED.splitlines() if line.startswith("temp"))),
+    ],
+)
+def test_outputs_alone_are_printed(here: Here, outputs: list[str], told: str) -> None:
+    """`--output` names predicates, or rows of them; what they do not need is neither derived nor printed."""
+    here.write(WEATHER, READINGS)
+    assert here.run("materialise", *(f"--output={output}" for output in outputs)) == (told, "", 0)
+
+
+def test_an_output_that_repeats_is_told_with_its_period(here: Here) -> None:
+    """Of one row alone, if one is asked for."""
+    here.write("timeline integer.\nboxplus[7,7] p(X) :- p(X).\n", "p(a)@1\np(b)@2\n")
+    assert here.run("materialise", "--output", "p(a)") == ("p(a)@1  % and every 7 after it, for ever\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("hott", "the program has no predicate `hott`; did you mean `hot`?"),
+        ("hot(a, b)", "`hot` has 1 arguments, got 2: `hot(a, b)`"),
+        ("temp(X, X)", "each variable stands once, for any value: `temp(X, X)`"),
+        ("not hot(a)", "expected a predicate, such as `alarm` or `alarm(hall, _)`, got `not hot(a)`"),
+        ("hot(a), hot(b)", "expected a predicate, such as `alarm` or `alarm(hall, _)`, got `hot(a), hot(b)`"),
+        ("hot(", "expected a predicate, such as `alarm` or `alarm(hall, _)`, got `hot(`"),
+    ],
+)
+def test_an_output_that_is_none_is_told(here: Here, output: str, told: str) -> None:
+    """Before the facts are read."""
+    here.write(WEATHER, READINGS)
+    assert here.run("materialise", "--output", output) == ("", f"tidelog: error: --output: {told}\n", 2)
+
+
 @pytest.mark.parametrize("strategy", ["naive", "seminaive", "optimised"])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 3, 9])
 def test_strategies_print_the_same_after_each_round(here: Here, strategy: str, rounds: int) -> None:

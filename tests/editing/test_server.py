@@ -120,6 +120,18 @@ def test_background_files_are_looked_for(server: Client, tmp_path: Path) -> None
     assert "g.txt:1" in found[0]["message"]
 
 
+def test_what_is_proved_is_a_hint(server: Client, tmp_path: Path) -> None:
+    """When a program is opened or saved: behind its warnings, as hints; while it is typed, none."""
+    uri = (tmp_path / "h.tide").as_uri()
+    text = (
+        "timeline integer.\ninput temp(room: text, celsius: number).\noutput cold.\ncold(R) :- temp(R, C), C < 3, C > 5.\n"
+    )
+    assert server.open(uri, text) == []
+    (hint,) = server.diagnostics(uri)
+    assert (hint["severity"], hint["code"], hint["range"]["start"]["line"]) == (4, "never-holds", 3)
+    assert server.change(uri, text.replace("C > 5", "C > 1")) == []
+
+
 def test_what_only_a_plan_tells_stays_while_typing(server: Client, uri: str) -> None:
     """A mistake that compiling alone finds does not come and go; another one is told beside it as soon as it is there."""
     text = PROGRAM.replace("limit(s1, 80).", "a(X) :- diamondplus[0,inf) hot(X).\nb :- not b2, a(X).\nb2 :- not a(_).\n")

@@ -75,7 +75,10 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 def run_command(command: str, folder: Path) -> str:
     """What a command prints with bash in a folder, on standard output and standard error together."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}{os.pathsep}/usr/sbin",
+    }
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,

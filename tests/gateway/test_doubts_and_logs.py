@@ -103,6 +103,28 @@ def test_a_file_without_sinks_is_doubted(tmp_path: Path, capfd: pytest.CaptureFi
     assert checked(tmp_path, f'emit = "intervals"\nstate = "state"\n{BROKER}{maps}{outbox}', capfd) == []
 
 
+def test_an_output_whose_input_no_source_brings_is_doubted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It would look healthy, and never tell anything; where any fact may come, nothing is said."""
+    rules = "timeline integer, unit 1 s.\ninput temp(room, celsius).\ninput flow(room, litres).\n"
+    (tmp_path / "dry.tide").write_text(
+        f"{rules}hot(R) :- temp(R, _).\ndry(R) :- flow(R, L), L < 1.\nboth(R) :- hot(R), dry(R).\n"
+    )
+    programs = 'program = "dry.tide"\n'
+    maps = '[[source.map]]\ntopic = "{room}"\npredicate = "temp"\n'
+    said = "program `dry`: no source brings `flow`, so `dry`, `both` can never hold"
+    plain = f"{BROKER}{maps}{SCREEN}"
+    assert _checked_alone(tmp_path, f"{programs}{plain}", capfd) == [said]
+    assert _checked_alone(tmp_path, f"{programs}{plain}[http]\n", capfd) == [f"{said} unless it is posted"]
+    other = '[[source]]\nname = "all"\ntype = "mqtt"\nurl = "mqtt://h"\nformat = "facts"\ntopics = ["facts"]\n'
+    assert _checked_alone(tmp_path, f"{programs}{plain}{other}", capfd) == []
+
+
+def _checked_alone(folder: Path, text: str, capfd: pytest.CaptureFixture[str]) -> list[str]:
+    (folder / "dry.toml").write_text(text)
+    assert main(["gateway", str(folder / "dry.toml"), "--check"]) == 0
+    return [line.partition("warning: ")[2] for line in capfd.readouterr().err.splitlines() if "warning: " in line]
+
+
 def test_a_secret_in_clear_in_a_header_is_doubted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A header may be text; one that is called like a secret should not be."""
     hook = '[[sink]]\nname = "hook"\ntype = "webhook"\nurl = "http://h"\nheaders = { X-Api-Key = "hunter2", X-A = "7" }\n'

@@ -386,3 +386,38 @@ def test_topics_say_what_payloads_do_of_alarms() -> None:
     topic = TopicTemplate("{severity}/{text}", plan.schema, iso=False, outputs=["hot", "seen"], about=about)
     assert topic.topic(("hot", ("a/b",), 1, 1)) == "high/a_b is hot"
     assert topic.topic(("seen", ("a",), 1, 1)) == "/seen(a)"
+
+
+_PAYLOADS = st.sampled_from(
+    [
+        b'{"celsius":21}',
+        b'{"celsius":21.0,"t":17}',
+        b'{"celsius":80.5,"t":-3}',
+        b'{"celsius":"warm","t":4}',
+        b'{"celsius":null,"t":5}',
+        b'{"celsius":1,"t":"x"}',
+        b"[1]",
+        b"7",
+        b"{",
+        b"\xff",
+        b"[" * 5_000,
+    ]
+)
+
+
+@given(
+    st.lists(st.tuples(_PAYLOADS, st.sampled_from([100.0, 100.9, 101.0])), max_size=12),
+    st.booleans(),
+    st.sampled_from(["arrival", {"path": "t", "format": "s"}]),
+)
+def test_messages_of_one_topic_become_what_each_becomes(
+    drawn: list[tuple[bytes, float]], is_divided: bool, moment: Any
+) -> None:
+    """They are taken at once, with the same facts, places, parts and dead letters as among messages of other topics."""
+    settings = msgspec.convert({"predicate": "temp", "topic": "plant/{machine}/temp", "time": moment}, MapSettings)
+    mapper = MapMapper("floor", PLAN.schema, [settings], by="machine" if is_divided else "")
+    messages = [Message("plant/press/temp", payload, at) for payload, at in drawn]
+    found, each = mapper.batch(messages), mapper.batch([*messages, Message("elsewhere", b"1", 1.0)])
+    assert each.rejected.pop().reason == "no map takes messages of this topic"
+    assert found == each
+    assert len(found.records) + len(found.rejected) == len(messages)

@@ -17,7 +17,7 @@ from crashing import ReplayableSource
 from tidelog import Engine, MemorySink, MemorySource, PushSource, StateDirectory, Supervision
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.durable import ledger, snapshots
-from tidelog.runtime.islands.lines import WorkerLine
+from tidelog.runtime.islands.lines import Opened
 from tidelog.runtime.islands.nursery import Worker
 from tidelog.runtime.islands.spreading import Layout, SpreadReasoner
 from tidelog.runtime.ports.interfaces import Batch
@@ -110,11 +110,11 @@ def test_what_hangs_twice_behind_the_same_facts_is_set_aside(monkeypatch: pytest
     opened = Worker.open
     hangs = [False]
 
-    def opening(worker: Worker, part: int) -> tuple[WorkerLine, int]:
-        line, process = opened(worker, part)
+    def opening(worker: Worker, part: int, *, anew: bool = False) -> Opened:
+        found = opened(worker, part, anew=anew)
         if hangs[0]:
-            os.kill(process, signal.SIGSTOP)
-        return line, process
+            os.kill(found.process, signal.SIGSTOP)
+        return found
 
     monkeypatch.setattr(Worker, "open", opening)
     supervision = Supervision(answers_within=0.3)

@@ -67,11 +67,11 @@ class Killer:
     def install(self, patch: pytest.MonkeyPatch) -> None:
         send, killer = WorkerLink.send, self
 
-        def sending(link: WorkerLink, address: bytes, data: bytes) -> None:
+        def sending(link: WorkerLink, address: bytes, data: bytes, number: int) -> None:
             how = killer.draw()
             if how == "before":
                 killer.kill(link, how)
-            send(link, address, data)
+            send(link, address, data, number)
             if how in ("behind", "nursery"):
                 time.sleep(killer.random.choice((0, 0, 0.0005, 0.002)))  # it reads, works, or has answered
                 killer.kill(link, how)
@@ -90,8 +90,10 @@ class Killer:
     def kill(self, link: WorkerLink, how: str) -> None:
         self.done[how] += 1
         with suppress(OSError):  # it has gone with the last kill, and nobody has seen it yet
-            if how == "nursery":
-                os.kill(parent_of(link.process), signal.SIGKILL)
+            if how == "nursery" and self.session is not None:
+                nursery = self.session._hosts[0]._nursery._process
+                assert nursery is not None
+                os.kill(nursery.pid, signal.SIGKILL)
             os.kill(link.process, signal.SIGKILL)
 
 

@@ -23,7 +23,7 @@ from crashing import CrashError, CrashingDirectory, ReplayableSource
 from tidelog import Engine, MemorySink, MemorySource
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.durable import ledger
-from tidelog.runtime.islands import nursery
+from tidelog.runtime.islands import framing
 from tidelog.runtime.islands.spreading import Layout, SpreadReasoner
 from tidelog.runtime.islands.supervision import Supervision
 from tidelog.runtime.ports import channels
@@ -117,7 +117,7 @@ def test_a_worker_that_is_killed_while_nobody_waits_for_it_costs_nothing(
 
 def test_what_does_not_fit_into_a_socket_is_sent_though_nothing_else_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of a large delivery waited for the next one: a worker that had a part of it could not answer."""
-    monkeypatch.setattr(nursery, "BUFFER", 1 << 12)
+    monkeypatch.setattr(framing, "BUFFER", 1 << 12)
 
     async def act(number: int, engine: Engine, sink: MemorySink) -> None:
         if number == 1:
@@ -131,7 +131,7 @@ def test_what_does_not_fit_into_a_socket_is_sent_though_nothing_else_happens(mon
 
 def test_a_worker_that_stands_still_for_a_while_holds_up_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is stopped, deliveries much larger than buffers are on the way, both there and back."""
-    monkeypatch.setattr(nursery, "BUFFER", 1 << 12)
+    monkeypatch.setattr(framing, "BUFFER", 1 << 12)
 
     async def act(number: int, engine: Engine, sink: MemorySink) -> None:
         if number == 1:

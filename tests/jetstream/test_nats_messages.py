@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
+from nats.js import JetStreamContext
 from nats.js.api import RetentionPolicy
 from poison import UNENCODABLE
 
@@ -146,6 +148,35 @@ async def test_each_message_of_a_queue_has_a_receipt(server: NatsServer) -> None
         await until(lambda: server.ask(lambda js: js.stream_info(stream)).state.messages == 0)
 
 
+async def test_what_only_the_gateway_wants_is_kept_while_its_consumer_is_made_anew(
+    server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream that keeps what somebody is interested in drops nothing, also where a gateway ends in between."""
+    stream = f"stream{next(_numbers)}"
+    server.make(stream, f"{stream}.>", retention=RetentionPolicy.INTEREST)
+    async with source(server.url, stream) as reading:
+        server.publish(f"{stream}.a", [b'{"n":%d}' % n for n in range(1, 6)])
+        await take(reading, 5)
+    add, made = JetStreamContext.add_consumer, list[str]()
+
+    async def once(self: Any, *given: Any, **more: Any) -> Any:
+        made.append(given[1].durable_name)
+        if len(made) > 1:
+            raise OSError("killed")
+        return await add(self, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(JetStreamContext, "add_consumer", once)
+        with pytest.raises(OSError, match="killed"):
+            async with reading:
+                pass
+    assert made == ["messages-meanwhile", "messages"]
+    later = source(server.url, stream)
+    async with later:
+        assert numbers(await take(later, 5)) == [1, 2, 3, 4, 5]
+    assert [known.name for known in server.ask(lambda js: js.consumers_info(stream))] == ["messages"]
+
+
 async def test_what_waited_holds_up_the_clock(server: NatsServer, stream: str) -> None:
     """It is behind until all is returned that waited, also after nobody has listened for a while."""
     reading = source(server.url, stream)
@@ -220,6 +251,23 @@ async def test_words_headers_and_time(server: NatsServer, stream: str) -> None:
     assert stored is not None
     assert found.records == [("reading", (17,), int(stored.timestamp()), int(stored.timestamp()))]
     assert (heard[0].topic, dict(heard[0].properties)) == (f"{stream}/17", {"id": "a"})
+
+
+async def test_a_subject_that_is_no_text_holds_up_nobody(server: NatsServer, stream: str) -> None:
+    """Nor does a header; servers take both."""
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        subject = stream.encode() + b".\xff"
+        head = b"NATS/1.0\r\nid: \xff\r\n\r\n"
+        raw.sendall(b'CONNECT {"verbose":false,"headers":true}\r\n')
+        raw.sendall(b'PUB %s 7\r\n{"n":1}\r\n' % subject)
+        raw.sendall(b'HPUB %s.a %d %d\r\n%s{"n":2}\r\n' % (stream.encode(), len(head), len(head) + 7, head))
+        raw.sendall(b"PING\r\n")
+        with raw.makefile("rb") as answers:
+            while answers.readline() != b"PONG\r\n":
+                pass
+    server.publish(f"{stream}.b", [b'{"n":3}'])
+    async with source(server.url, stream) as reading:
+        assert numbers(await take(reading, 3)) == [1, 2, 3]
 
 
 async def test_what_is_not_there_is_an_error_that_is_tried_again(server: NatsServer) -> None:
@@ -304,6 +352,26 @@ async def test_who_may_not_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             else:
                 async with sink:
                     assert sink.is_connected
+
+
+async def test_what_a_gateway_has_to_be_allowed(tmp_path: Path) -> None:
+    """No more than the guide says: to read a stream, and to send to a subject."""
+    reads = ["STREAM.NAMES", "STREAM.INFO.S", *(f"CONSUMER.{each}.S.*" for each in ("INFO", "DURABLE.CREATE", "DELETE"))]
+    allowed = [*(f"$JS.API.{each}" for each in (*reads, "CONSUMER.MSG.NEXT.S.*")), "$JS.ACK.S.>", "S.none"]
+    quoted = ", ".join(f'"{each}"' for each in allowed)
+    may = f'{{ user: gateway, password: b, permissions: {{ publish: [{quoted}], subscribe: "_INBOX.>" }} }}'
+    with nats_server(tmp_path / "nats", f"authorization {{ users: [ {{ user: admin, password: a }}, {may} ] }}") as running:
+        running.ask(lambda js: js.add_stream(name="S", subjects=["S.>"]), user="admin", password="a")  # noqa: S106 - its own
+        mapper = MapMapper("messages", PLAN.schema, [MapSettings("reading")])
+        options = {"servers": [running.url], "user": "gateway", "password": "b"}
+        reading = NatsSource("messages", options, mapper, Place("", "S.>", "messages", "earliest"), client="gateway")
+        sink = sink_to(running.url, "S")
+        sink._options = options
+        async with sink:
+            for _ in range(2):  # the second time the consumer is made anew
+                async with reading:
+                    await sink.send([alarm(1)])
+                    assert numbers(await take(reading, 1)) == [1]
 
 
 def certificates(folder: Path) -> None:

@@ -20,6 +20,7 @@ from tidelog.connectors.brokers.kafka.source import KafkaSource
 from tidelog.connectors.mapping.mapper import MapMapper
 from tidelog.connectors.mapping.settings import FieldSettings, MapSettings
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
+from tidelog.connectors.transport.links import LinkStatistics
 from tidelog.connectors.transport.secret import Secret
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.runtime.ports.durability import Heading
@@ -50,6 +51,17 @@ def source(kafka: Cluster, topic: str, *, start: str = "earliest", by: str = "",
     mapper = MapMapper("records", PLAN.schema, [MapSettings("reading", fields=fields)], by=by)
     config = {"bootstrap.servers": kafka.brokers, "group.id": topic, "log_level": 0}
     return KafkaSource("records", config, mapper, [topic], start=start, by=by)
+
+
+def sink_to(kafka: Cluster, topic: str) -> KafkaSink:
+    outputs = ["alarm"]
+    return KafkaSink(
+        "alarms",
+        {"bootstrap.servers": kafka.brokers, "message.max.bytes": 2_000, "log_level": 0},
+        TopicTemplate(topic, PLAN.schema, iso=False, outputs=outputs),
+        Template(PLAN.schema, {"n": "{n}", "note": "{note}"}, iso=False, outputs=outputs),
+        key=TopicTemplate("{n}", PLAN.schema, iso=False, outputs=outputs),
+    )
 
 
 def send(kafka: Cluster, topic: str, values: Sequence[bytes], *, partition: int = 0, **more: object) -> None:
@@ -127,6 +139,17 @@ async def test_leaving_waits_for_no_cluster_that_is_away(
         kafka.go_on()
 
 
+async def test_connections_are_counted(kafka: Cluster, topic: str) -> None:
+    """Of a source from when the cluster has answered, of a sink once it is open; and what they ask."""
+    reading, sink = source(kafka, topic), sink_to(kafka, topic)
+    async with reading, sink:
+        await sink.send([alarm(1), alarm(2)])
+        await take(reading, 2)
+        assert reading.link().is_connected and reading.link().connections == 1 and reading.link().requests > 2
+        assert sink.link() == LinkStatistics(True, sink.link().since, 1, 2, 0)
+    assert not reading.link().is_connected and not sink.link().is_connected
+
+
 async def test_what_waited_holds_up_the_clock(kafka: Cluster, topic: str) -> None:
     """It is behind until all is returned that waited, also after nobody has listened for a while."""
     send(kafka, topic, [b'{"n":1}'])
@@ -189,14 +212,7 @@ async def test_what_cannot_be_sent_is_a_dead_letter(kafka: Cluster, topic: str, 
         await anyio.lowlevel.checkpoint()
         letters.extend(given)
 
-    outputs = ["alarm"]
-    sink = KafkaSink(
-        "alarms",
-        {"bootstrap.servers": kafka.brokers, "message.max.bytes": 2_000, "log_level": 0},
-        TopicTemplate(topic, PLAN.schema, iso=False, outputs=outputs),
-        Template(PLAN.schema, {"n": "{n}", "note": "{note}"}, iso=False, outputs=outputs),
-        key=TopicTemplate("{n}", PLAN.schema, iso=False, outputs=outputs),
-    )
+    sink = sink_to(kafka, topic)
     sink.give_up_to(note)
     async with sink:
         sink.number(Heading("run", 1, 0))

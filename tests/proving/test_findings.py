@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tidelog
-from tidelog.testing.proving import findings_of, prove
+from tidelog.plans.proving.findings import findings
+from tidelog.testing.proving import prove
 
 HEAD = """timeline integer, unit 1 s.
 input temp(room: text, celsius: number).
@@ -51,7 +52,7 @@ FOUND = [
     pytest.param("output a. a(R) :- door(R) within 5 s. a(R) :- diamondminus[2] door(R).", ["needless-rule"], id="within"),
     pytest.param("output a. a(R) :- door(R) within 5 s. a(R) :- diamondminus[6] door(R).", [], id="beyond"),
     pytest.param("output a. a(R) :- door(R) for 5 s. a(R) :- door(R) for 9 s.", ["needless-rule"], id="longer"),
-    pytest.param("output a. a(R) :- temp(R, C), C > 70. a(R) :- temp(R, C), C <= 70.", [], id="two halves"),
+    pytest.param("output a. a(R) :- temp(R, C), C > 70. a(R) :- temp(R, C), C <= 70.", ["always-true"], id="two halves"),
     pytest.param("output a. a(R) :- temp(R, C), C > 5, C > 3.", ["needless-condition"], id="a weaker bound"),
     pytest.param(
         "output a. a(R) :- door(R), not temp(R, _), not temp(R, 5).", ["needless-condition"], id="not any, not five"
@@ -61,6 +62,42 @@ FOUND = [
         "output a, b. h(R) :- temp(R, C), C > 80. a(R) :- h(R). b(R) :- temp(R, C), C > 80.",
         ["always-together"],
         id="two names",
+    ),
+    pytest.param(
+        "output a, b. a(R) :- temp(R, C), C < 70. b(R) :- temp(R, C), C > 70.", ["threshold-gap"], id="one value missing"
+    ),
+    pytest.param("output a, b. a(R) :- temp(R, C), C < 0. b(R) :- temp(R, C), C > 0.", [], id="the sign"),
+    pytest.param("output a, b. a(R) :- temp(R, C), C < 70. b(R) :- temp(R, C), C >= 70.", [], id="side by side"),
+    pytest.param("output a, b. a(R) :- temp(R, C), C < 10. b(R) :- temp(R, C), C > 70.", [], id="far apart"),
+    pytest.param("output a, b. a(R) :- temp(R, C), C > 10. b(R) :- temp(R, C), C > 70.", [], id="one within the other"),
+    pytest.param(
+        "output a, b. a(R) :- level(R, N), N <= 3. b(R) :- level(R, N), N >= 5.", ["threshold-gap"], id="a step missing"
+    ),
+    pytest.param("output a, b. a(R) :- level(R, N), N <= 3. b(R) :- level(R, N), N > 3.", [], id="step by step"),
+    pytest.param(
+        "output a, b. a(R) :- temp(R, C), C <= 70. b(R) :- temp(R, C), C >= 70.", ["threshold-overlap"], id="one value twice"
+    ),
+    pytest.param(
+        "output a(room, how). a(R, warm) :- temp(R, C), C > 60, C < 80. a(R, hot) :- temp(R, C), C > 70.",
+        ["threshold-overlap"],
+        id="a band reaches into the next",
+    ),
+    pytest.param(
+        "output a, b. a(R) :- temp(R, C), C < 70. b(R) :- temp(R, C), C > 70. b(R) :- door(R).",
+        [],
+        id="another rule may hold",
+    ),
+    pytest.param(
+        "output a. a(R) :- temp(R, C), C < 70. a(R) :- temp(R, C), C > 60.", ["always-true"], id="whatever is read"
+    ),
+    pytest.param(
+        "output a. a(R) :- level(R, N), N <= 6. a(R) :- level(R, N), N >= 7.", ["always-true"], id="all whole numbers"
+    ),
+    pytest.param("output a. a(R) :- temp(R, C), C < 6. a(R) :- temp(R, C), C >= 7.", [], id="not between"),
+    pytest.param(
+        "output a, b. a(R) :- latest temp(R, C) by R in [9 s], C < 70. b(R) :- latest temp(R, C) by R in [9 s], C > 70.",
+        ["threshold-gap"],
+        id="of what is held",
     ),
     pytest.param("output a. a(R) :- door(R) within inf.", ["never-ends"], id="once and for ever"),
     pytest.param("output a. a(R) :- door(R) within inf, not door(R) within 9 s.", [], id="it may end"),
@@ -85,7 +122,7 @@ FOUND = [
 @pytest.mark.parametrize(("rules", "expected"), FOUND)
 def test_findings(rules: str, expected: list[str]) -> None:
     """Each program with the codes of all that is proved of it."""
-    found = findings_of(tidelog.compile(HEAD + rules), LONG)
+    found = findings(tidelog.compile(HEAD + rules), lambda: False)
     assert sorted(item.code for item in found) == expected
 
 
@@ -93,13 +130,13 @@ def test_findings(rules: str, expected: list[str]) -> None:
 def test_where_nothing_is_declared_any_fact_may_come(name: str) -> None:
     """Data may bring a predicate that rules derive, too: so it may hold, though its rules never derive it."""
     plan = tidelog.compile(f"{name}(X) :- {name}(X), q(X).")
-    assert findings_of(plan, LONG) == ()
+    assert findings(plan, lambda: False) == ()
 
 
 def test_facts_of_the_program_are_of_no_type() -> None:
     """An input may have a fact in the text that data could not bring: then nothing is concluded from its types."""
     rules = "input tag(name: text). tag(3). output a. a(R) :- door(R), tag(N), N > 2."
-    assert findings_of(tidelog.compile(HEAD + rules), LONG) == ()
+    assert findings(tidelog.compile(HEAD + rules), lambda: False) == ()
 
 
 def test_rounding_is_the_engines() -> None:
@@ -117,8 +154,18 @@ def test_what_the_time_is_over_for_is_undecided() -> None:
     assert ("whether it can hold", "`a`") in proof.undecided
 
 
+FLAPS = "m(R) := on :- temp(R, C), C >= {on}, not m(R, on). m(R) := off :- temp(R, C), C <= {off}, m(R, on)."
+
+
+@pytest.mark.parametrize(("on", "off", "expected"), [(70, 80, ["flapping"]), (70, 70, ["flapping"]), (80, 70, [])])
+def test_hysteresis_that_flaps(on: int, off: int, expected: list[str]) -> None:
+    """On at one reading, off at the next, which is the same: it was run, and told."""
+    proof = prove(tidelog.compile(f"{HEAD}output m. {FLAPS.format(on=on, off=off)}"), LONG)
+    assert [item.code for item in proof.findings] == expected
+
+
 def test_why_a_rule_is_dead_names_what_contradicts() -> None:
     """The parts that contradict each other, and no others."""
     rules = "output a. a(R) :- door(R), temp(R, C), C > 80, level(R, N), C < 70."
-    (found,) = findings_of(tidelog.compile(HEAD + rules), LONG)
+    (found,) = findings(tidelog.compile(HEAD + rules), lambda: False)
     assert found.label == "`C > 80` and `C < 70` never hold together"

@@ -18,9 +18,10 @@ from oracle.evaluate import GroundFact
 from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.diagnostics.errors import ProgramError
+from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.tree.syntax import Interval
-from tidelog.testing.proving import book_of, prove
+from tidelog.testing.proving import prove
 from tidelog.testing.witnessing import Searcher, Witness
 
 HEAD = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\ninput door(room: text).\n"

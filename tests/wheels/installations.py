@@ -86,7 +86,7 @@ class Place:
             "UV_CACHE_DIR": str(caches / "uv"),
             **kept,
             "HOME": str(home),
-            "PATH": f"{self.bin}:{tools}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{self.bin}:{tools}:/usr/local/bin:/usr/bin:/bin:/usr/sbin",  # where Debian puts servers
             "PIP_FIND_LINKS": str(self.wheels),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_COMPILE": "0",  # what is not imported is not compiled: pip takes this as the value of `compile`

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from time import thread_time
 
 from tidelog.compiling import compile
 from tidelog.editing.rechecking import Rechecker
@@ -24,8 +25,12 @@ from tidelog.plans.diagnostics.errors import NOWHERE, DataError, Diagnostic, Pro
 from tidelog.plans.language.parser import parse_what_reads
 from tidelog.plans.language.rereading import Rereader
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.findings import findings
 from tidelog.plans.tree.syntax import CalendarDeclaration, Program
 from tidelog.plans.tree.walk import statements_of
+
+PROVING = 2.0
+"""So many seconds of computing may proofs take of a program that has been opened or saved."""
 
 
 class Findings:
@@ -103,6 +108,12 @@ def examine(look: Look, folder: Path, *, deeply: bool) -> Findings:
         reason = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
         return Findings([Diagnostic("background-file", reason, NOWHERE)], None)
     return Findings(plan.warnings, plan)
+
+
+def hints(plan: Plan) -> tuple[Diagnostic, ...]:
+    """What is proved of a program, as far as it is within `PROVING` seconds of computing."""
+    end = thread_time() + PROVING
+    return tuple(replace(item, severity="hint") for item in findings(plan, lambda: thread_time() > end))
 
 
 @uncollected()

@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from tidelog.editing.completing import Proposal, proposals
-from tidelog.editing.document import Draft, Findings, examine
+from tidelog.editing.document import Draft, Findings, examine, hints
 from tidelog.editing.hovering import hover_text
 from tidelog.editing.inlays import inlays
 from tidelog.editing.mending import Mending, mendings
@@ -29,6 +29,11 @@ _GLANCE = 0.05
 """How many seconds nothing has to be typed before a program is looked at: its statements, and what is wrong with them."""
 _PAUSE = 0.15
 """How many more before it is compiled, which takes longer: what can be told of its plan alone."""
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "hint": types.DiagnosticSeverity.Hint,
+}
 _KINDS = {
     "predicate": types.CompletionItemKind.Function,
     "variable": types.CompletionItemKind.Variable,
@@ -126,6 +131,10 @@ class TideServer(LanguageServer):
             self._findings[uri] = findings
             self._refresh_inlays()
         self._show(uri, Shown(text, findings.diagnostics, needs_plan=findings.plan is None and not look.is_final))
+        if deeply and findings.plan is not None:
+            found = await asyncio.to_thread(hints, findings.plan)
+            if found:
+                self._show(uri, Shown(text, (*findings.diagnostics, *found)))
 
     async def _text_after(self, uri: str, pause: float) -> str | None:
         """The text of an open document; None for one that has been changed, or closed, within a pause."""
@@ -320,7 +329,6 @@ def _diagnostic(uri: str, item: Diagnostic, positions: Positions) -> types.Diagn
     """A finding, its label and its remedy below its message, its notes as related places."""
     parts = [f"{item.message}: {item.label}" if item.label else item.message]
     parts += [f"help: {item.help}"] if item.help else []
-    severity = types.DiagnosticSeverity.Error if item.severity == "error" else types.DiagnosticSeverity.Warning
     notes = [
         types.DiagnosticRelatedInformation(types.Location(uri, _range(positions, note.span)), note.label)
         for note in item.notes
@@ -328,7 +336,7 @@ def _diagnostic(uri: str, item: Diagnostic, positions: Positions) -> types.Diagn
     return types.Diagnostic(
         _range(positions, item.span),
         "\n".join(parts),
-        severity,
+        _SEVERITIES[item.severity],
         item.code,
         source="tidelog",
         related_information=notes or None,

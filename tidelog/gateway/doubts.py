@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tidelog.connectors.mapping.mapper import unread_levels
 from tidelog.gateway.building import Unit
@@ -12,6 +13,11 @@ from tidelog.gateway.kinds.own.alertmanager import AlertmanagerSinkSettings
 from tidelog.gateway.kinds.own.webhook import PostingSinkSettings
 from tidelog.gateway.kinds.settings import TakesMessages
 from tidelog.plans.islands.islands import islands_of
+from tidelog.plans.proving.emptiness import empty_predicates
+from tidelog.plans.proving.findings import book_of
+from tidelog.plans.tree.declared.alarms import alarms_of, is_of_alarm
+from tidelog.plans.tree.syntax import Input
+from tidelog.plans.tree.walk import statements_of
 
 
 def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
@@ -25,6 +31,7 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
             seen = "is seen on the page alone" if settings.http is not None else "is seen by nobody"
             yield f"program `{name}` has no `[[sink]]`: what it tells {seen}"
         yield from _idle_workers(unit)
+        yield from _without_source(settings, unit)
     for sink in settings.sink:
         if isinstance(sink, PostingSinkSettings | AlertmanagerSinkSettings):
             for header, value in sink.headers.items():
@@ -43,6 +50,25 @@ def _idle_workers(unit: Unit) -> Iterator[str]:
         number = "one island" if len(islands) == 1 else f"{len(islands)} islands"
         told = f"`workers` is {workers}, and its rules are {number} without a key{why}"
         yield f"program `{unit.settings.name}`: {told}; so {workers - len(islands)} of the workers will have nothing to do"
+
+
+def _without_source(settings: GatewaySettings, unit: Unit) -> Iterator[str]:
+    """Outputs that can never hold, since no source brings what their rules need."""
+    sources = [source for source in settings.source if source.program in ("", unit.settings.name)]
+    if not sources or not all(isinstance(source, TakesMessages) and source.format in ("json", "text") for source in sources):
+        return  # any fact may come
+    brought = {one.predicate for source in sources if isinstance(source, TakesMessages) for one in source.map}
+    program, alarms = unit.plan.program, alarms_of(unit.plan.program)
+    declared = [item.predicate for item in statements_of(program, Input) if not is_of_alarm(item.predicate, alarms)]
+    book = book_of(unit.plan)
+    missing = [name for name in declared if name not in brought and name not in book.facts]
+    before = empty_predicates(book, ())
+    after = empty_predicates(replace(book, given=book.given.difference(missing), open=book.open.difference(missing)), ())
+    silent = [f"`{name}`" for name in unit.plan.outputs if name in after and name not in before]
+    if silent:
+        posted = " unless it is posted" if settings.http is not None and settings.http.ingest else ""
+        lacking = ", ".join(f"`{name}`" for name in missing)
+        yield f"program `{unit.settings.name}`: no source brings {lacking}, so {', '.join(silent)} can never hold{posted}"
 
 
 def _unread(source: TakesMessages, unit: Unit) -> Iterator[str]:

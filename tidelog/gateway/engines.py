@@ -131,7 +131,9 @@ class Running:
     def _supervision(self) -> Supervision:
         """What becomes of actors that fail."""
         told = self._settings.supervision
-        return Supervision(told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes, told.answers_within)
+        return Supervision(
+            told.strategy, told.restarts, told.within, told.poisons, told.worker_bytes, told.spares, told.answers_within
+        )
 
     def _sink_limits(self) -> dict[str, SinkLimits]:
         """What sinks are spared, by the names that the engine knows."""

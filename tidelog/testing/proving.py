@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tidelog.plans.diagnostics.errors import Diagnostic
+from tidelog.plans.data.facts import format_atom
+from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.findings import beside, book_of, in_order
 from tidelog.plans.proving.judging import Judge
-from tidelog.plans.proving.rulebook import Rulebook, rulebook
-from tidelog.plans.tree.declared.alarms import alarms_of, is_of_alarm
-from tidelog.plans.tree.walk import derived
+from tidelog.plans.tree.declared.alarms import alarms_of
+from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.testing.witnessing import Searcher, Witness
 
 Answer = Literal["ends", "begins", "never ends", "never", "undecided"]
@@ -53,16 +54,6 @@ class _Timer:
         return lambda: time.thread_time() > end
 
 
-def book_of(plan: Plan) -> Rulebook:
-    """The rules of a plan for proofs. How the parts of an alarm hold, which its declaration stands for, is left open."""
-    facts = [(name, row, plan.timeline.decode_interval(lo, hi)) for name, row, lo, hi in plan.facts]
-    alarms = alarms_of(plan.program)
-    relaxed = [name for name in derived(plan.program) if is_of_alarm(name, alarms)]
-    return rulebook(
-        plan.program, [name for name, item in plan.schema.predicates.items() if item.accepts_input], facts, relaxed
-    )
-
-
 def prove(plan: Plan, seconds: float) -> Proof:
     """All that is found out about a plan within some seconds."""
     timer = _Timer(seconds)
@@ -78,30 +69,30 @@ def prove(plan: Plan, seconds: float) -> Proof:
         witness = searcher.witness(name)
         if witness is not None:
             witnesses[name] = witness
+    searcher.is_over = timer.share(0.75)
+    found += _flapping(searcher)
     judge.is_over = timer.share(1.0)
-    found += _judged(judge, outputs)
+    found += beside(judge, outputs)
     excluding = tuple(judge.excluding([alarm.name for alarm in alarms_of(plan.program)]))
     endless = {name for name in outputs if name in judge.lasting_ones}
     answers = {name: _answer(name, judge, witnesses.get(name), endless) for name in outputs}
     undecided = [*judge.undecided, *_open(answers)]
-    in_order = sorted(found, key=lambda item: (item.span, item.code))
-    return Proof(plan, tuple(in_order), answers, witnesses, excluding, tuple(undecided))
+    return Proof(plan, in_order(found), answers, witnesses, excluding, tuple(undecided))
 
 
-def findings_of(plan: Plan, seconds: float) -> tuple[Diagnostic, ...]:
-    """The findings alone: no facts are looked for."""
-    judge = Judge(book_of(plan), _Timer(seconds).share(1.0))
-    outputs = tuple(plan.outputs)
-    judge.find_dead()
-    return tuple(sorted([*judge.never(outputs), *_judged(judge, outputs)], key=lambda item: (item.span, item.code)))
-
-
-def _judged(judge: Judge, outputs: tuple[str, ...]) -> Iterator[Diagnostic]:
-    yield from judge.needless_rules()
-    yield from judge.needless_conditions()
-    yield from judge.hidden()
-    yield from judge.together(outputs)
-    yield from judge.lasting(outputs)
+def _flapping(searcher: Searcher) -> Iterator[Diagnostic]:
+    for one, other, witness in searcher.flapping():
+        machine = machine_of(one.clause.head.predicate)
+        first, second = (f"`{band.name}`" for band in (one, other))
+        fact = format_atom(witness.facts[0].predicate, witness.facts[0].row)
+        times = f"with `{fact}` at each of {len(witness.facts)} ticks it changes {len(witness.told)} times"
+        notes = (Note(one.clause.rule.span, f"{first} is assigned here"),)
+        help = "leave values between the two thresholds at which neither is assigned"
+        message = f"`{machine}` goes to and fro while the reading stays the same"
+        span = other.clause.rule.span
+        yield Diagnostic(
+            "flapping", message, span, f"{second} is assigned by the same value: {times}", notes, help, "warning"
+        )
 
 
 def _answer(name: str, judge: Judge, witness: Witness | None, endless: set[str]) -> Answer:

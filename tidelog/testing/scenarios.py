@@ -12,6 +12,7 @@ from tidelog.connectors.formats.text.encoder import TextEncoder
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.tree.syntax import CalendarDeclaration
 from tidelog.plans.tree.walk import statements_of
 from tidelog.testing.comparing import line_of
@@ -29,8 +30,11 @@ class Lines:
 
     def facts(self, witness: Witness) -> list[str]:
         """The facts of a witness, in the order in which they come."""
-        records = sorted(map(self._runner.record, witness.facts), key=lambda record: record[2])
-        return self.of(records)
+        return self.of_facts(witness.facts)
+
+    def of_facts(self, facts: Iterable[Fact]) -> list[str]:
+        """Any facts, in order."""
+        return self.of(sorted(map(self._runner.record, facts), key=lambda record: record[2]))
 
     def told(self, witness: Witness) -> list[str]:
         """What is told of them."""

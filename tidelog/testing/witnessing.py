@@ -18,13 +18,31 @@ from tidelog.plans.proving.building import Builder
 from tidelog.plans.proving.ending import endings
 from tidelog.plans.proving.guessing import Fact, Guesser
 from tidelog.plans.proving.rulebook import Rulebook
-from tidelog.plans.tree.syntax import AlarmDeclaration, Ask, CalendarDeclaration, Field, Input, Interval, Output
+from tidelog.plans.proving.thresholds import Band, bands_of, crossing
+from tidelog.plans.tree.declared.machines import machine_of
+from tidelog.plans.tree.syntax import (
+    AlarmDeclaration,
+    Ask,
+    Atom,
+    CalendarDeclaration,
+    Constant,
+    Field,
+    Input,
+    Interval,
+    Latest,
+    Output,
+    Value,
+)
 from tidelog.plans.tree.walk import forward_part, statements_of
 from tidelog.runtime.sessions.session import Session
 
 _GUESSES = 400
 _ENOUGH = 12
 _STEPS = 40_000
+_READINGS = tuple(map(Fraction, range(12)))
+"""When the same value is read again and again."""
+_FLAPS = 4
+"""A state that comes so often meanwhile flaps."""
 _DAYS = (
     datetime(2026, 11, 23, 10, tzinfo=UTC),  # a Monday, by day
     datetime(2026, 11, 23, 23, tzinfo=UTC),  # at night
@@ -57,7 +75,7 @@ class Witness:
         return len(self.facts), max(times, default=Fraction(0)) - min(times, default=Fraction(0)), len(self.told)
 
 
-def _narrowed(plan: Plan, output: str) -> Plan:
+def narrowed(plan: Plan, output: str) -> Plan:
     """The plan of what one output needs alone: it runs faster, and tells the same of it."""
     needed = forward_part(plan.program, [output])
     kept = tuple(item for item in needed.statements if not isinstance(item, Output | Ask | AlarmDeclaration))
@@ -106,16 +124,16 @@ class Searcher:
         self._plan, self._book = plan, book
         calendars = {item.predicate for item in statements_of(plan.program, CalendarDeclaration)}
         told = frozenset(name for name, item in plan.schema.predicates.items() if item.accepts_input) - calendars
-        self._fields: Mapping[str, Sequence[Field]] = {
+        self.fields: Mapping[str, Sequence[Field]] = {
             item.predicate: item.fields for item in statements_of(plan.program, Input)
         }
-        self._guesser = Guesser(self._fields, told)
+        self._guesser = Guesser(self.fields, told)
         unit = plan.timeline.unit
-        self._bases = [Fraction(int(day.timestamp())) / unit for day in _DAYS] if calendars and unit else [Fraction(0)]
+        self._bases = [Fraction(int(day.timestamp()) // unit) for day in _DAYS] if calendars and unit else [Fraction(0)]
 
     def witness(self, predicate: str) -> Witness | None:
         """The shortest facts found that make an output begin, and, where that was found, end; None where none were."""
-        self.runner = Runner(_narrowed(self._plan, predicate))
+        self.runner = Runner(narrowed(self._plan, predicate))
         found: list[Witness] = []
         for number, guess in enumerate(self._guesses(predicate)):
             for base in self._bases:
@@ -129,6 +147,43 @@ class Searcher:
         best = min(found, key=lambda item: (not item.ends, item.size))
         best = self._shrunk(best)
         return best if best.ends else self._shrunk(self._ended(best))
+
+    def flapping(self) -> Iterator[tuple[Band, Band, Witness]]:
+        """Assignments that undo each other while a reading stays the same, with what becomes of the state meanwhile."""
+        for one, other, value in crossing(bands_of(self._book)):
+            machine = machine_of(one.clause.head.predicate)
+            if self.is_over() or machine not in self._plan.schema.predicates:
+                continue
+            self.runner = Runner(narrowed(self._plan, machine))
+            reading = one.reading.atom if isinstance(one.reading, Latest) else one.reading
+            if not isinstance(reading, Atom):
+                continue
+            facts = [Fact(time, time, reading.predicate, self._row(reading, one.place, value)) for time in _READINGS]
+            witness = self._tried(machine, facts)
+            if witness is not None and len(witness.told) >= _FLAPS:
+                yield one, other, witness
+
+    def _row(self, reading: Atom, place: int, value: Fraction) -> tuple[Value, ...]:
+        """A row of a reading with this value."""
+        fields = self.fields.get(reading.predicate, ())
+        row: list[Value] = []
+        for number, term in enumerate(reading.arguments):
+            if number == place:
+                row.append(int(value) if value.denominator == 1 else float(value))
+            elif isinstance(term, Constant):
+                row.append(term.value)
+            else:
+                field = fields[number] if number < len(fields) else Field("x")
+                row.append(0 if field.type in ("number", "integer") else f"{field.name}1")
+        return tuple(row)
+
+    def moved_guesses(self, predicate: str) -> Iterator[tuple[Fact, ...]]:
+        """Guesses of facts by which a predicate holds, at the times at which they are tried."""
+        for number, guess in enumerate(self._guesses(predicate)):
+            if number >= _GUESSES:
+                return
+            for base in self._bases:
+                yield tuple(fact.moved(base) for fact in guess)
 
     def _tried(self, predicate: str, facts: Sequence[Fact]) -> Witness | None:
         told = self.runner.told(facts).get(predicate, ())
@@ -149,7 +204,7 @@ class Searcher:
                 if moved not in seen:
                     seen.add(moved)
                     yield moved
-        except Spent:
+        except (Spent, RecursionError):  # bodies of hundreds of parts nest too deeply
             return
 
     def _shrunk(self, witness: Witness) -> Witness:
@@ -168,7 +223,7 @@ class Searcher:
         begin = min(lo for _, _, lo, _ in witness.told)
         time = self._plan.timeline.decode_point(begin)
         last = max((Fraction(fact.high) for fact in witness.facts), default=time)
-        for facts in endings(self._book, self._fields, witness.facts, max(time, last)):
+        for facts in endings(self._book, self.fields, witness.facts, max(time, last)):
             if self.is_over():
                 break
             found = self._tried(witness.predicate, (*witness.facts, *facts))

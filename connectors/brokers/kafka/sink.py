@@ -15,6 +15,7 @@ from confluent_kafka import Message as Record
 from tidelog.connectors.mapping.templates import Template, TopicTemplate
 from tidelog.connectors.sinks.choosing import Choice
 from tidelog.connectors.sinks.giving_up import ENCODING_ERRORS, GivingUp, unencodable
+from tidelog.connectors.transport.links import Link, LinkStatistics
 from tidelog.runtime.ports.durability import Heading, Promise
 from tidelog.runtime.ports.interfaces import AnyAnswer
 
@@ -57,16 +58,26 @@ class KafkaSink(GivingUp):
         self._open = 0
         self._gone: deque[tuple[AnyAnswer, str]] = deque()
         self._failure = ""
-        self.is_connected = True
+        self._link = Link()
+
+    @property
+    def is_connected(self) -> bool:
         """Whether the cluster was there when last something was sent."""
+        return self._link.is_up
+
+    def link(self) -> LinkStatistics:
+        """How the connection stands. A request is a record."""
+        return self._link.statistics()
 
     async def __aenter__(self) -> KafkaSink:
+        self._link.up()  # the library connects by itself, and says where that fails
         self._open, self._failure = 0, ""
         self._gone.clear()
         self._producer = Producer(self._config, logger=logger)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
+        self._link.down()
         producer, self._producer = self._producer, None
         if producer is not None and self._open:
             producer.purge()
@@ -99,6 +110,7 @@ class KafkaSink(GivingUp):
                 self._gone.append((answer, error.args[0].str()))
             else:
                 self._open += 1
+                self._link.requests += 1
         await self._wait(self._producer, 0)
 
     async def _wait(self, producer: Producer, most: int) -> None:
@@ -116,14 +128,18 @@ class KafkaSink(GivingUp):
     def _delivered(self, answer: AnyAnswer, error: KafkaError | None, record: Record) -> None:
         """The cluster has a record, or never will. Called while it is waited for, in a worker thread."""
         self._open -= 1
+        if error is not None:
+            self._link.errors += 1
         if error is None:
-            self.is_connected = True
+            if not self._link.is_up:
+                self._link.up()
         elif error.code() in _OF_RECORD:
             self._gone.append((answer, error.str()))
         else:
             self._failure = error.str()
 
     def _on_error(self, error: KafkaError) -> None:
-        self.is_connected = self.is_connected and error.code() != KafkaError._ALL_BROKERS_DOWN
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self._link.down()
         if error.fatal():
             self._failure = error.str()

@@ -15,6 +15,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Kafka
 from tidelog.connectors.formats.lines import RAW_LIMIT
 from tidelog.connectors.mapping.mapper import Mapper
 from tidelog.connectors.mapping.messages import Message
+from tidelog.connectors.transport.links import Link, LinkStatistics
 from tidelog.plans.data.saved import Natural, Saved, read_saved
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 
@@ -77,14 +78,22 @@ class KafkaSource:
         self._waits: dict[Part, int] = {}  # where partitions end that have not been read up to there
         self._seen: dict[Part, int] = {}  # up to where there is nothing more to read, whatever the last record's offset is
         self._must_look = True
-        self.is_connected = False
-        """Whether the cluster has answered, and no connection to it was lost since."""
+        self._link = Link()
         self.on_messages: Callable[[Sequence[Message]], None] | None = None
 
     @property
     def is_behind(self) -> bool:
         """Whether it is away, or something that waited in the cluster has not been returned."""
         return not self.is_connected or self._must_look or bool(self._waits)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the cluster has answered, and no connection to it was lost since."""
+        return self._link.is_up
+
+    def link(self) -> LinkStatistics:
+        """How the connection stands. A request is one for records that the library has, or for what the cluster has."""
+        return self._link.statistics()
 
     def listen_again(self) -> None:
         """The process was not listening for a while: find out again what waits."""
@@ -105,7 +114,8 @@ class KafkaSource:
         await self._close()
 
     async def _close(self) -> None:
-        consumer, self._consumer, self.is_connected = self._consumer, None, False
+        consumer, self._consumer = self._consumer, None
+        self._link.down()
         if consumer is not None:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(_leave, consumer)
@@ -146,7 +156,8 @@ class KafkaSource:
         self._seen = {}
         self._look_at_ends(consumer)  # before anything is fetched: an answer waits for a fetch that waits for a record
         consumer.assign(begins)
-        self._looked, self.is_connected = time.monotonic(), True
+        self._looked = time.monotonic()
+        self._link.up()
 
     def _look_at_ends(self, consumer: Consumer) -> None:
         """Note up to where something waits."""
@@ -161,9 +172,11 @@ class KafkaSource:
             self._waits = {part: end for part, end in self._waits.items() if reached[part] < end}
 
     def _numbers(self, consumer: Consumer, topic: str) -> Iterable[int]:
+        self._link.requests += 1
         try:
             known = consumer.list_topics(topic, timeout=_METADATA_SECONDS).topics[topic]
         except KafkaException as error:
+            self._link.errors += 1
             raise ConnectionError(f"the cluster does not answer: {error.args[0].str()}") from None
         if known.error is not None:
             raise ConnectionError(f"topic `{topic}`: {known.error.str()}")
@@ -180,9 +193,11 @@ class KafkaSource:
 
     def _ends(self, consumer: Consumer, part: Part) -> tuple[int, int]:
         """The offsets of a partition's first record, and of the one that comes next."""
+        self._link.requests += 1
         try:
             found: tuple[int, int] = consumer.get_watermark_offsets(TopicPartition(*part), timeout=_METADATA_SECONDS)
         except KafkaException as error:
+            self._link.errors += 1
             raise ConnectionError(f"the cluster does not answer: {error.args[0].str()}") from None
         return found
 
@@ -192,26 +207,29 @@ class KafkaSource:
             self._look_again(consumer)
         if self._must_look and self.is_connected:
             self._look_at_ends(consumer)
+        self._link.requests += 1
         first = consumer.poll(_WAIT)
         records: list[Record] = [] if first is None else [first, *consumer.consume(MAX_BATCH - 1, 0)]
         for record in records:
             error = record.error()
             if error is None:
                 self._fetched.append(record)
-                self._is_back()
             elif error.code() == KafkaError._PARTITION_EOF:
                 self._seen[record.topic(), record.partition()] = record.offset()
                 self._is_back()
             else:
                 self._failed(consumer, record)
 
-        if not self._fetched:
+        if self._fetched:
+            self._is_back()
+        else:
             self._arrive()
 
     def _is_back(self) -> None:
         """The cluster has answered; where it was away, more may wait than was known."""
-        self._must_look = self._must_look or not self.is_connected
-        self.is_connected = True
+        if not self._link.is_up:
+            self._must_look = True
+            self._link.up()
 
     def _look_again(self, consumer: Consumer) -> None:
         self._looked = time.monotonic()
@@ -238,8 +256,10 @@ class KafkaSource:
             consumer.incremental_unassign([TopicPartition(topic, number)])
             consumer.incremental_assign([TopicPartition(topic, number, begin)])
         elif error.code() in _PASSING:
-            self.is_connected = False
+            self._link.errors += 1
+            self._link.down()
         else:
+            self._link.errors += 1
             raise ConnectionError(error.str())
 
     # --- records to facts -------------------------------------------------------------------------------------------------
@@ -248,11 +268,8 @@ class KafkaSource:
         """The facts of records, partition by partition: each stays in its order."""
         whole, places = Batch(rejected=letters), list[str]()
         parts: list[Any] = []
-        by_part: dict[Part, list[Record]] = {}
-        for record in records:
-            by_part.setdefault((record.topic(), record.partition()), []).append(record)
-        for (topic, number), some in by_part.items():
-            messages = self._messages(f"{self.name}:{topic}:{number}", some, whole.rejected)
+        for (topic, number), some in _by_part(records).items():
+            messages = _messages(f"{self.name}:{topic}:{number}", topic, some, whole.rejected)
             if self.on_messages is not None:
                 self.on_messages(messages)
             made = self._mapper.batch(messages)
@@ -269,16 +286,6 @@ class KafkaSource:
         whole.position = {"offsets": offsets}
         return whole
 
-    def _messages(self, place: str, records: Sequence[Record], refused: list[Rejected]) -> list[Message]:
-        found = []
-        for record in records:
-            try:
-                found.append(_message(record))
-            except UnicodeDecodeError:
-                raw = (record.value() or b"")[:RAW_LIMIT]
-                refused.append(Rejected(f"{place}:{record.offset()}", "its key, or a header, is not UTF-8", raw))
-        return found
-
 
 def _leave(consumer: Consumer) -> None:
     """Close it. Where the cluster is away, the library waits a minute for its answer to the last commit, which nothing rests
@@ -288,12 +295,35 @@ def _leave(consumer: Consumer) -> None:
     closing.join(_LEAVE_SECONDS)
 
 
-def _message(record: Record) -> Message:
-    """A record as a message: its headers are properties, and so is its key, as `key`."""
-    kind, moment = record.timestamp()
-    told = {name: value.decode() for name, value in record.headers() or () if value is not None}
-    key = record.key()
-    if key is not None:
-        told["key"] = key.decode()
-    at = time.time() if kind == TIMESTAMP_NOT_AVAILABLE else moment / 1000
-    return Message(record.topic(), record.value() or b"", at, False, told)
+def _by_part(records: Sequence[Record]) -> dict[Part, list[Record]]:
+    """The records of each partition. The library brings many of one, and then many of the next."""
+    found: dict[Part, list[Record]] = {}
+    topic, number, some = "", -1, list[Record]()
+    for record in records:
+        if record.partition() != number or record.topic() != topic:
+            topic, number = record.topic(), record.partition()
+            some = found.setdefault((topic, number), [])
+        some.append(record)
+    return found
+
+
+def _messages(place: str, topic: str, records: Sequence[Record], refused: list[Rejected]) -> list[Message]:
+    """Records of a partition as messages: their headers are properties, and so is their key, as `key`."""
+    found = []
+    for record in records:
+        kind, moment = record.timestamp()
+        at = time.time() if kind == TIMESTAMP_NOT_AVAILABLE else moment / 1000
+        key, headers = record.key(), record.headers()
+        if key is None and not headers:
+            found.append(Message(topic, record.value() or b"", at))
+            continue
+        try:
+            told = {name: value.decode() for name, value in headers or () if value is not None}
+            if key is not None:
+                told["key"] = key.decode()
+        except UnicodeDecodeError:
+            raw = (record.value() or b"")[:RAW_LIMIT]
+            refused.append(Rejected(f"{place}:{record.offset()}", "its key, or a header, is not UTF-8", raw))
+        else:
+            found.append(Message(topic, record.value() or b"", at, False, told))
+    return found

@@ -22,6 +22,13 @@ _LOOK_SECONDS: Final = 0.25
 logging.getLogger("nats.aio.client").setLevel(logging.CRITICAL)  # lost connections are told here, with their place
 
 
+class Reader(Client):
+    """A client that reads any subject: the library's own ends at one that is no UTF-8, and at whatever comes behind it."""
+
+    def _build_message(self, sid: int, subject: bytes, *more: Any) -> Any:
+        return super()._build_message(sid, subject.decode("utf-8", "replace").encode(), *more)
+
+
 async def connect(client: Client, options: Mapping[str, Any], name: str, on_lost: Callable[[str], None]) -> None:
     """Connect a new client; `on_lost` is told when its connection breaks. ConnectionError where that fails.
 

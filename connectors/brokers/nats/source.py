@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 from nats.aio.client import Client
 
-from tidelog.connectors.brokers.nats.connecting import connect, leave
+from tidelog.connectors.brokers.nats.connecting import Reader, connect, leave
 from tidelog.connectors.brokers.nats.consumer import MAX_UNACKNOWLEDGED, Consumer, Place
 from tidelog.connectors.brokers.nats.mailbox import Delivered, Item, Mailbox, Waits
 from tidelog.connectors.brokers.nats.subjects import topic_of
@@ -204,7 +204,7 @@ class NatsSource:
 
     async def _begin(self, mailbox: Mailbox, created: str, committed: int | None) -> Consumer:
         """Connect, and let all that comes go to the mailbox. ConnectionError where that fails."""
-        self._client = client = Client()
+        self._client = client = Reader()
         await connect(client, self._options, self._client_name, lambda reason: mailbox.fail(ConnectionError(reason)))
         consumer = Consumer(client, self._place, mailbox, self._link)
         await consumer.begin(created, committed)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tidelog.connectors.formats.cache import BoundedCache
 from tidelog.plans.diagnostics.errors import DataError
@@ -56,8 +55,11 @@ _ONE_FIELD = re.compile(_FIELD, re.ASCII | re.DOTALL)
 _FIELD_NAME = re.compile(rf"({_NAME})=")
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+_BEFORE: Final = frozenset(bytes([one]) for one in b"# \t\n\r\v\f") | {b""}
+"""With what a line begins that may be no point."""
+
+
+class Point(NamedTuple):
     """A line: its measurement, its tags, its fields, and its time in nanoseconds since 1970, None where it has none."""
 
     measurement: str
@@ -110,6 +112,8 @@ class PointReader:
 
 def is_point(line: bytes) -> bool:
     """Whether a line should be a point: it is neither empty nor a comment."""
+    if line[:1] not in _BEFORE:  # nearly each
+        return True
     stripped = line.lstrip(b" \t")
     return bool(stripped.strip()) and stripped[:1] != b"#"
 
@@ -143,14 +147,14 @@ def _value(text: str, name: str) -> FieldValue:
         return _QUOTED.sub(r"\1", text) if "\\" in text else text
     if (truth := _TRUTH.get(text)) is not None:
         return truth
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        if math.isfinite(number):
-            return number
-    elif found := _WHOLE.fullmatch(text):
+    if found := _WHOLE.fullmatch(text) if text[-1] in "iu" else None:
         lowest, highest = _BOUNDS[found[2]]
         if len(found[1]) <= 20 and lowest <= (whole := int(found[1])) <= highest and (found[2] == "i" or text[0] != "-"):
             return whole
+    elif _NUMBER.fullmatch(text):
+        number = float(text)
+        if math.isfinite(number):
+            return number
     else:
         raise DataError(f"field `{shorten(name)}`: {shorten(text)} is no number, no truth value, and no text in quotes")
     raise DataError(f"field `{shorten(name)}`: {shorten(text)} is beyond 64 bits")

@@ -19,7 +19,7 @@ from tidelog.connectors.formats.cache import BoundedCache
 from tidelog.connectors.formats.framing import LineReader
 from tidelog.connectors.formats.lines import RAW_LIMIT, LineFramer
 from tidelog.connectors.mapping.mapper import Mapper
-from tidelog.connectors.mapping.messages import Message
+from tidelog.connectors.mapping.messages import NO_PROPERTIES, Message
 from tidelog.connectors.mapping.settings import MapSettings
 from tidelog.connectors.mapping.topics import TopicPattern
 from tidelog.plans.diagnostics.errors import DataError
@@ -57,42 +57,39 @@ class Points:
 
     def batch(self, lines: Sequence[bytes], first: int, reader: PointReader, stream: str) -> Batch:
         """The facts of these lines, the first of which has this number; what is wrong is told with its line."""
-        found, places = Batch(), list[str]()
-        parts: list[Part] | None = None
-        moment, heard = self._now(), list[Message]()
+        moment, messages, wrong = self._now(), list[Message](), list[Rejected]()
+        read, takes = reader.read, self._takes
         for number, line in enumerate(lines, first):
             if not is_point(line):
                 continue
-            place = f"{stream}:{number}"
             try:
-                point = reader.read(line)
-                if not self._takes[point.measurement]:
-                    continue
-                message = _message(point, moment)
+                point = read(line)
+                if takes[point.measurement]:
+                    messages.append(_message(point, moment, f"{stream}:{number}"))
             except DataError as error:
-                found.rejected.append(Rejected(place, error.reason, line[:RAW_LIMIT]))
-                continue
-            heard.append(message)
-            made = self._mapper.batch([message])
-            found.records += made.records
-            found.rejected += [Rejected(place, _reason(one, message), line[:RAW_LIMIT]) for one in made.rejected]
-            places += [place] * len(made.records)
-            if made.parts is not None:
-                parts = [] if parts is None else parts
-                parts += made.parts
-        found.places, found.parts = places, parts
-        if heard and self.on_messages is not None:
-            self.on_messages(heard)
+                wrong.append(Rejected(f"{stream}:{number}", error.reason, line[:RAW_LIMIT]))
+        if messages and self.on_messages is not None:
+            self.on_messages(messages)
+        found = self._mapper.batch(messages)
+        if found.rejected:
+            topics = {message.place: message.topic for message in messages}
+            for one in found.rejected:
+                line = lines[_number(one) - first][:RAW_LIMIT]
+                wrong.append(Rejected(one.place, f"{topics[one.place]}: {one.reason}", line))
+            wrong.sort(key=_number)
+        found.rejected = wrong
         return found
 
 
-def _reason(letter: Rejected, message: Message) -> str:
-    return f"{message.topic}: {letter.reason}"
+def _number(letter: Rejected) -> int:
+    """Of the line that it is about."""
+    return int(letter.place.rpartition(":")[2])
 
 
-def _message(point: Point, moment: float) -> Message:
+def _message(point: Point, moment: float, place: str) -> Message:
     at = int(moment * NANOSECONDS["s"]) if point.time is None else point.time
-    return Message(point.measurement, _encode({**point.tags, **point.fields, TIME: at}), moment)
+    payload = _encode({**point.tags, **point.fields, TIME: at})
+    return Message(point.measurement, payload, moment, False, NO_PROPERTIES, place)
 
 
 class PointDecoder:

@@ -1,6 +1,6 @@
 """The part of a plan, and of data, on which one fact rests: what is asked for is passed down before anything is derived.
 
-Magic sets for DatalogMTL (Wang et al. 2025, arXiv 2412.07259) ask for rows at times, so that what is asked for may grow
+Magic sets for DatalogMTL (arXiv 2412.07259) ask for rows at times, so that what is asked for may grow
 through time without an end. Here demand leaves times out, and is known before the first round: facts that are not demanded
 are left out, and a join derives rows that are. Recursion so stays what it was, and comes to an end where it did.
 """

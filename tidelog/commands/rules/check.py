@@ -34,13 +34,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--time", type=duration, default=10.0, metavar="D", help="with --prove: look for so long (default 10s)"
     )
     parser.add_argument("--scenarios", metavar="FILE", help="with --prove: write the facts found as tests of rules")
+    parser.add_argument(
+        "--against",
+        metavar="OLD",
+        help="with --prove: what the program tells that this one does not, and the other way round",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check a program: exit code 1 if it has errors."""
-    if options.scenarios is not None and not options.prove:
-        raise SpecError("--scenarios writes what --prove finds: give --prove, too")
+    for option in ("scenarios", "against"):
+        if getattr(options, option) is not None and not options.prove:
+            raise SpecError(f"--{option} is for --prove: give it, too")
     try:
         plan = load_plan(options.program)
     except ProgramError as error:
@@ -59,18 +65,24 @@ def run(options: argparse.Namespace) -> int:
 def _prove(plan: Plan, options: argparse.Namespace) -> int:
     """Show what is proved of a program, and write its witnesses."""
     from tidelog.commands.rules import prove  # noqa: PLC0415 - loads the engine, which a check has no use for
+    from tidelog.testing.against import against  # noqa: PLC0415 - as above
     from tidelog.testing.proving import prove as found  # noqa: PLC0415 - as above
 
-    if options.verbose:
-        _show_analysis(plan, options)
+    old = None if options.against is None else load_plan(options.against)
     proof = found(plan, options.time)
-    diagnostics = (*(() if options.verbose else plan.warnings), *proof.findings)
+    compared = None if old is None else against(plan, old, options.time)
+    diagnostics = (*plan.warnings, *proof.findings)
     if options.format == "json":
         shown = diagnostics_to_fields(diagnostics, plan.name, plan.program.text)
-        _print_json({"diagnostics": shown, "proved": prove.fields(proof)})
+        analysis = _analysis_fields(plan, options) if options.verbose else {}
+        beside = {} if compared is None else {"against": prove.against_fields(compared, plan)}
+        _print_json({"diagnostics": shown, **analysis, "proved": prove.fields(proof), **beside})
     else:
         show_diagnostics(diagnostics, plan.name, plan.program.text)
+        write_out(_analysis_text(plan, options) if options.verbose else "")
         write_out(prove.text(proof))
+        if compared is not None:
+            write_out(prove.against_text(compared, plan, options.program, options.against))
     if options.scenarios is not None:
         prove.write_scenarios(proof, options.program, options.scenarios)
     return DONE
@@ -78,16 +90,25 @@ def _prove(plan: Plan, options: argparse.Namespace) -> int:
 
 def _show_analysis(plan: Plan, options: argparse.Namespace) -> int:
     """Show the warnings of a program, and its analysis."""
-    from tidelog.commands.rules.check_reports import fields, text  # noqa: PLC0415 - takes longer to load than programs to check
-
-    batch = batch_plan_if_any(options.program)
     if options.format == "json":
         shown = diagnostics_to_fields(plan.warnings, plan.name, plan.program.text)
-        _print_json({"diagnostics": shown, **fields(plan, batch, options.objects)})
+        _print_json({"diagnostics": shown, **_analysis_fields(plan, options)})
     else:
         show_diagnostics(plan.warnings, plan.name, plan.program.text)
-        write_out(text(plan, batch, options.objects))
+        write_out(_analysis_text(plan, options))
     return DONE
+
+
+def _analysis_text(plan: Plan, options: argparse.Namespace) -> str:
+    from tidelog.commands.rules.check_reports import text  # noqa: PLC0415 - takes longer to load than programs to check
+
+    return text(plan, batch_plan_if_any(options.program), options.objects)
+
+
+def _analysis_fields(plan: Plan, options: argparse.Namespace) -> dict[str, object]:
+    from tidelog.commands.rules.check_reports import fields  # noqa: PLC0415 - as above
+
+    return fields(plan, batch_plan_if_any(options.program), options.objects)
 
 
 def _show_errors(error: ProgramError, options: argparse.Namespace) -> int:

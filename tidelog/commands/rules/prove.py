@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tidelog.commands.outcome import count, say
 from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.plan.plan import Plan
+from tidelog.testing.against import Against
 from tidelog.testing.proving import Proof
 from tidelog.testing.scenarios import Lines, scenarios
 from tidelog.testing.witnessing import Witness
@@ -42,7 +44,10 @@ def _outputs(proof: Proof) -> Iterator[str]:
 
 
 def _shown(lines: Lines, witness: Witness) -> str:
-    facts = lines.facts(witness)
+    return _line(lines.facts(witness))
+
+
+def _line(facts: Sequence[str]) -> str:
     if not facts:
         return "no facts at all"
     more = f" and {count(len(facts) - _MOST, 'fact')} more" if len(facts) > _MOST else ""
@@ -63,6 +68,37 @@ def fields(proof: Proof) -> dict[str, object]:
         },
         "never_together": [list(pair) for pair in proof.excluding],
         "undecided": [{"question": question, "of": of} for question, of in proof.undecided],
+    }
+
+
+def against_text(compared: Against, plan: Plan, new: str, old: str) -> str:
+    """What two programs tell beside each other, for people."""
+    lines = Lines(plan)
+    shown: list[str] = []
+    for name, beside, comparisons in ((new, old, compared.new), (old, new, compared.old)):
+        for item in comparisons:
+            match item.outcome:
+                case "more":
+                    told = " ".join(lines.of(item.told))
+                    shown.append(
+                        f"{item.output}: {name} tells {told}, {beside} does not, with {_line(lines.of_facts(item.facts))}"
+                    )
+                case "nothing more":
+                    shown.append(f"{item.output}: {name} tells nothing that {beside} does not")
+                case _:
+                    shown.append(f"undecided, whether {name} tells of {item.output} what {beside} does not")
+    return "".join(f"{line}\n" for line in shown)
+
+
+def against_fields(compared: Against, plan: Plan) -> dict[str, object]:
+    """The same for programs."""
+    lines = Lines(plan)
+    return {
+        side: {
+            item.output: {"outcome": item.outcome, "facts": lines.of_facts(item.facts), "told": lines.of(item.told)}
+            for item in comparisons
+        }
+        for side, comparisons in (("new", compared.new), ("old", compared.old))
     }
 
 

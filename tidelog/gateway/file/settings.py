@@ -97,6 +97,7 @@ class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
     poisons: NotNegativeCount = 100
     worker_bytes: Count | None = None
     """How much memory a worker may take for what it holds."""
+    spares: bool = True
     answers_within: Positive = 60.0
     """Seconds."""
 

@@ -1,0 +1,112 @@
+"""Two programs beside each other: what one tells more is run, and what is proved to be no more is so in the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given
+from hypothesis import strategies as st
+
+import tidelog
+from children import tidelog as command
+from drawing import drawn
+from oracle.evaluate import head_atom, rules_of
+from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs, streams
+from proving.drawing_rules import mixed
+from proving.test_soundness import Refuter, is_right
+from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from tidelog.plans.proving.judging import Judge
+from tidelog.plans.proving.merging import merged, other
+from tidelog.plans.proving.rulebook import rulebook
+from tidelog.plans.tree.syntax import Program, Rule
+from tidelog.testing.against import against
+
+HEAD = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\ninput door(room: text).\noutput a(room).\n"
+HOT = "a(R) :- temp(R, C), C > 80."
+PAIRS = [
+    (HOT, HOT, "nothing more", "nothing more"),
+    ("a(R) :- temp(R, C), C > 70.", HOT, "more", "nothing more"),
+    ("h(R) :- temp(R, C), C > 80. a(R) :- h(R).", HOT, "nothing more", "nothing more"),
+    ("a(R) :- temp(R, C), C > 80, not door(R).", HOT, "nothing more", "more"),
+    ("a(R) :- temp(R, C), C > 80, C < 90.", HOT, "nothing more", "more"),
+    ("a(R) :- door(R) for 5 s.", "a(R) :- door(R) for 9 s.", "more", "nothing more"),
+    ("a(R) :- door(R) within 5 s.", "a(R) :- door(R) within 9 s.", "nothing more", "more"),
+    ("a(R) :- door(R).", HOT, "more", "more"),
+]
+
+
+@pytest.mark.parametrize(("new", "old", "of_new", "of_old"), PAIRS)
+def test_what_one_tells_more(new: str, old: str, of_new: str, of_old: str) -> None:
+    """Pairs of programs, with what is known of each beside the other."""
+    found = against(tidelog.compile(HEAD + new), tidelog.compile(HEAD + old), 60.0)
+    assert ([item.outcome for item in found.new], [item.outcome for item in found.old]) == ([of_new], [of_old])
+
+
+def test_an_output_of_one_alone() -> None:
+    """What it tells, it tells more."""
+    new, old = tidelog.compile(HEAD + "output b. b(R) :- door(R)." + HOT), tidelog.compile(HEAD + HOT)
+    assert {item.output: item.outcome for item in against(new, old, 60.0).new} == {"a": "nothing more", "b": "more"}
+
+
+def test_other_timelines_are_refused() -> None:
+    """No fact would be one of both."""
+    other_time = tidelog.compile("timeline integer, unit 1 min.\ninput door(room: text).\na(R) :- door(R).")
+    with pytest.raises(SpecError, match="different timelines"):
+        against(tidelog.compile(HEAD + HOT), other_time, 60.0)
+
+
+def test_the_command_shows_a_stream(tmp_path: Path) -> None:
+    """The facts, and what each program makes of them; exit code 0."""
+    new, old = tmp_path / "new.tide", tmp_path / "old.tide"
+    new.write_text(f"{HEAD}a(R) :- temp(R, C), C > 70.")
+    old.write_text(HEAD + HOT)
+    done = command("check", "--prove", "new.tide", "--against", "old.tide", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == [
+        "a: new.tide tells a(room1)@0, old.tide does not, with temp(room1,71)@0",
+        "a: old.tide tells nothing that new.tide does not",
+    ]
+
+
+@pytest.mark.parametrize("features", ["past", "both ways"])
+@given(data=st.data())
+@drawn(300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_is_proved_to_be_no_more_is_so(features: str, data: st.DataObject) -> None:
+    """A drawn program, and the same with a rule less or a condition less."""
+    kept = replace(PAST_ONLY if features == "past" else NON_RECURSIVE, constraints=False)
+    first = data.draw(mixed(data.draw(programs("integer", kept))))
+    second = data.draw(_changed(first))
+    assume(is_right(first) and is_right(second))
+    facts = data.draw(streams(first))
+    try:
+        judge = Judge(merged(rulebook(first, ()), rulebook(second, ())))
+    except ProgramError:
+        assume(False)
+        return
+    names = sorted({head.predicate for rule in rules_of(first) if (head := head_atom(rule.head)) is not None})
+    proved = [name for name in names if judge.implies(name, other(name))]
+    assume(proved)
+    try:
+        refuter = Refuter(first, facts)
+        one, another = refuter.model(first), refuter.model(second)
+    except (ValueError, RuntimeError):  # the oracle does not cover it
+        assume(False)
+        return
+    for name in proved:
+        assert one.get(name, set()) <= another.get(name, set()), name
+
+
+@st.composite
+def _changed(draw: st.DrawFn, program: Program) -> Program:
+    rules = list(rules_of(program))
+    number = draw(st.integers(0, len(rules) - 1))
+    body = rules[number].body
+    if len(body) > 1 and draw(st.booleans()):
+        place = draw(st.integers(0, len(body) - 1))
+        rules[number] = replace(rules[number], body=tuple(part for at, part in enumerate(body) if at != place))
+    elif len(rules) > 1:
+        del rules[number]
+    others = tuple(item for item in program.statements if not isinstance(item, Rule))
+    return replace(program, statements=(*others, *rules))
