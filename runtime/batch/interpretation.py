@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol
 
 from tidelog.operators.stores.coverage import Bounds, Coverage, overlapping
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Record, Row
+from tidelog.plans.data.intervals import Ranges
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.language.places import place_of
@@ -153,6 +154,38 @@ class Interpretation:
         """What is stored for a predicate, row by row, as bounds, which are not to be changed; what repeats is left out."""
         stores = [stores[predicate] for stores in (self._known, self._others) if predicate in stores]
         return stores[0].rows if stores else {}
+
+    def held(self, predicate: str, row: Row) -> tuple[Ranges, tuple[Repeating, ...]]:
+        """When a row holds, and what of it repeats for ever besides."""
+        bounds = self.rows_of(predicate).get(row, ())
+        repeating = self._repeating.get(predicate, {}).get(row, ())
+        return list(zip(bounds[::2], bounds[1::2], strict=True)), tuple(repeating)
+
+    def hold(self, predicate: str, row: Row, ranges: Ranges, repeating: Sequence[Repeating]) -> None:
+        """From now on a row holds so, in place of what was known of it."""
+        own = predicate in self._known and predicate != TOP
+        rows = self.keep_rows(predicate) if own else self._store(predicate, own=False).rows
+        if ranges:
+            rows[row] = [time for times in ranges for time in times]
+        else:
+            rows.pop(row, None)
+        if repeating:
+            self._repeating.setdefault(predicate, {})[row] = list(repeating)
+        else:
+            self._repeating.get(predicate, {}).pop(row, None)
+        self.bound.moved(len(ranges))
+
+    def repeats(self, predicate: str, row: Row) -> bool:
+        """Whether something of a row repeats for ever."""
+        return bool(self._repeating.get(predicate, {}).get(row))
+
+    def rows_that_hold(self, predicate: str) -> Iterator[Row]:
+        """The rows of which something holds; some may come twice."""
+        return chain(self.rows_of(predicate), self._repeating.get(predicate, ()))
+
+    def holds_somewhere(self, predicate: str, row: Row) -> bool:
+        """Whether a row holds at some time."""
+        return row in self.rows_of(predicate) or self.repeats(predicate, row)
 
     def predicates(self) -> Iterator[str]:
         """The predicates of which something may be stored."""

@@ -20,11 +20,12 @@ from tidelog.plans.data.intervals import maximal
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
-from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
+from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, StateError, TidelogError
 from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.calendars import calendar_end, calendar_records
 from tidelog.runtime.batch.clocked import run_through
+from tidelog.runtime.batch.demand.restricting import can_restrict
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to
@@ -40,6 +41,7 @@ from tidelog.runtime.why.explain import Explainer, Reason
 if TYPE_CHECKING:
     from tidelog.plans.explaining.showing.plots import PlotOptions
     from tidelog.plans.pictures.picture import Picture
+    from tidelog.runtime.batch.updating.update import Updater
 
 MOST_ROUNDS = 10_000
 """How many rounds a recursion is followed that makes values, so that it need not come to an end."""
@@ -112,15 +114,23 @@ class Materialisation:
             raise ValueError(f"a strategy is one of {', '.join(STRATEGIES)}; got `{strategy}`")
         self.plan = plan
         self._strategy = STRATEGIES[strategy]
-        self._until = POS if until is None else TimeReader(plan.timeline).last(until)
-        self._known = Interpretation(plan, StateBound(max_state))
+        self._limit = POS if until is None else TimeReader(plan.timeline).last(until)
+        self._max_state = max_state
+        self._updater: Updater | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        """As it is before anything is loaded."""
+        plan = self.plan
+        self._until = self._limit
+        self._known = Interpretation(plan, StateBound(self._max_state))
         self._strata: Iterator[Stratum] = iter(plan.strata)
         self._current: StratumRun | None = None
         self._settled: dict[str, Sides] = {}
         self._exact: dict[str, int] = {}
         self._begun = False
         self._asked: list[Record] = []
-        self._given: Mapping[str, Mapping[Row, Bounds]] = {}
+        self._given: dict[str, dict[Row, Bounds]] = {}
         self._violations = Violations(plan)
         self._violation: Violation | None = None
         self._news: Mapping[str, Sequence[Fact]] = {}
@@ -208,6 +218,72 @@ class Materialisation:
                     self._next_stratum()
                 else:
                     self._check_end(self._current)
+
+    def update(self, added: Iterable[Record] = (), removed: Iterable[Record] = ()) -> None:
+        """Take in that facts are given no longer, and then that others are: all is as if it were materialised anew.
+
+        A part of a fact's interval may be removed. What was not given changes nothing, and the program's own facts
+        stay. What may change is derived again from what it rests on, so an update costs what it changes. A predicate
+        whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything is
+        where a constraint is violated before or behind it, where an `until` was given, and where the program depends on
+        its own negation at earlier times.
+
+        RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is
+        clipped where the stream starts. Otherwise raises what `load` and `run` raise.
+
+        >>> from tidelog.plans.compiling.batch import compile_batch
+        >>> from tidelog.plans.language.parser import parse
+        >>> plan = compile_batch(parse("boxplus[0,2] warm(X) :- hot(X)."))
+        >>> done = Materialisation(plan)
+        >>> done.load([plan.record("hot", ["p1"], time=1), plan.record("hot", ["p1"], time=7)])
+        >>> done.run()
+        >>> done.update([plan.record("hot", ["p1"], time=2)], [plan.record("hot", ["p1"], time=7)])
+        >>> sorted(str(plan.answer(record)) for record in done.facts())
+        ['hot(p1)@1', 'hot(p1)@2', 'warm(p1)@[1,4]']
+        """
+        came, went = list(records_of(added)), list(records_of(removed))
+        if not self._begun or (self._current is not None and self._violation is None):
+            raise RuntimeError("facts are updated once all has been derived: `run` first")
+        if not can_restrict(self.plan):
+            what = "whose meaning depends on the first fact, or on calendars"
+            raise MethodError(f"what has been materialised is not updated for a program {what}: load all facts anew")
+        from tidelog.runtime.batch.updating.update import Updater  # noqa: PLC0415 - it materialises itself
+
+        if self._updater is None:
+            self._updater = Updater(self.plan, self._known, self._given, self._max_state)
+        with self._telling():
+            changes = self._updater.give(came, went)
+            if self._is_updated_anew():
+                self._derive_anew()
+                return
+            try:
+                is_violated = self._updater.derive(changes)
+            except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
+                is_violated = True
+            if is_violated:  # a fresh run tells of which constraint, and derives no more than it would
+                self._derive_anew()
+
+    def _is_updated_anew(self) -> bool:
+        clocked = any(stratum.is_clocked for stratum in self.plan.strata)
+        return clocked or self._violation is not None or self._limit < POS
+
+    def _derive_anew(self) -> None:
+        derived = {name for stratum in self.plan.strata for name in stratum.predicates}
+        given = [record for record in self._known.records() if record[0] not in derived]
+        for name, rows in self._given.items():
+            given += [
+                (name, row, lo, hi) for row, times in rows.items() for lo, hi in zip(times[::2], times[1::2], strict=True)
+            ]
+        asked, self._updater = self._asked, None
+        self._clear()
+        self._asked = asked
+        self.load(given)
+        self.run()
+
+    @property
+    def known(self) -> Interpretation:
+        """What holds so far."""
+        return self._known
 
     def facts(self) -> Iterator[Record]:
         """All that holds, coalesced, in no particular order: what was loaded, the program's facts, what was derived.

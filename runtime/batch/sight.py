@@ -7,7 +7,7 @@ kept to the times at which all that it asks for is there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from tidelog.plans.analysis.horizons.reach import Outlook, negated_by, outlook
@@ -82,8 +82,10 @@ class Sight:
         clips |= dict.fromkeys(closed, _NEVER)
         return {name: clip for name, clip in clips.items() if clip != (NEG, POS)}
 
-    def note_exact(self, cut: Iterable[str], until: int) -> None:
+    def note_exact(self, cut: Collection[str], until: int) -> None:
         """Note up to when what the stratum has derived lacks nothing, given the predicates of it that were `cut` off."""
+        if not cut and all(last >= POS for last in self._exact.values()):
+            return
         for component in self._stratum.components:
             inputs = [feed for name in component.predicates for feed in self._steps[name].inputs]
             found = self._outlook(feed.name for feed in inputs if feed.kind == "step")

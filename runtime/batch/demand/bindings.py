@@ -129,6 +129,24 @@ class Bindings:
             case _:
                 return [Passing(feeder, WHOLE, (), tells=False) for feeder in feeders]
 
+    def onward(self, name: str, port: int) -> Chain | None:
+        """How a row of one port of a step leads to rows of the step, which is not opaque; None where it is one of them."""
+        step = self.steps[name]
+        feeders = step.feeders
+        match step.shape:
+            case JoinShape(head, atoms, comparisons):
+                body = [Atom(feeder, terms) for feeder, terms in zip(feeders, atoms, strict=True)]
+            case PairShape(left=left, right=right):
+                extra = tuple(name for name in left if name not in right)
+                head, comparisons = _variables(right + extra), ()
+                body = [Atom(feeders[0], _variables(left), asks=not extra), Atom(feeders[1], _variables(right))]
+            case AntiJoinShape(columns, negated) | LatchShape(columns, negated):
+                head, comparisons = _variables(columns), ()
+                body = [Atom(feeders[0], head), Atom(feeders[1], negated, asks=True)]
+            case _:
+                return None
+        return self._linked(body.pop(port).terms, head, body, comparisons, tells=True)
+
     def _chain(
         self,
         name: str,
@@ -137,33 +155,45 @@ class Bindings:
         body: Sequence[Atom],
         comparisons: Sequence[Comparison],
     ) -> Chain:
+        known = [head[position] for position in pattern or ()]
+        tells = pattern is not WHOLE and name not in self.opaque
+        return self._linked(known, head, body, comparisons, tells=tells)
+
+    def _linked(
+        self,
+        begin: Sequence[Term],
+        head: Sequence[Term],
+        body: Sequence[Atom],
+        comparisons: Sequence[Comparison],
+        *,
+        tells: bool,
+    ) -> Chain:
+        """The chain from values for some terms to a head, through a body."""
         body = [
             replace(atom, asks=atom.asks or atom.step in self.opaque, is_given=atom.step in self._given) for atom in body
         ]
         known: dict[str, int] = {}
         check: list[tuple[int, Source]] = []
-        for place, position in enumerate(pattern or ()):
-            term = head[position]
+        for place, term in enumerate(begin):
             if isinstance(term, Constant):
                 check.append((place, term))
             elif isinstance(term, Variable) and term.name in known:
                 check.append((place, known[term.name]))
             elif isinstance(term, Variable):
                 known[term.name] = place
-        tells = pattern is not WHOLE and name not in self.opaque
         order, wholes = _order(body, set(known), _needed(head, body, comparisons) if tells else set())
         given = set(known).union(*(set(_names(atom.terms)) for atom in order if not atom.asks))
         computed = _usable(comparisons, given) if tells else []
         last = set(_names(head)).union(*(_used(item) for item in computed)) if tells else set()
         keeps = [last.union(*(set(_names(atom.terms)) for atom in order[i:])) for i in range(len(order) + 1)]
         names = [name for name in known if name in keeps[0]]
-        begin = tuple(known[name] for name in names)
+        first = tuple(known[name] for name in names)
         stages: list[Stage] = []
         for atom, kept in zip(order, keeps[1:], strict=True):
             stage, names = _stage(atom, names, kept)
             stages.append(stage)
         shape = JoinShape(tuple(head), (_variables(names),), tuple(computed)) if tells else None
-        return Chain(tuple(check), begin, tuple(stages), tuple(wholes), tuple(names), shape)
+        return Chain(tuple(check), first, tuple(stages), tuple(wholes), tuple(names), shape)
 
 
 def _grouped(feeder: str, pattern: Pattern | None, columns: Mapping[int, int]) -> Passing:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidelog.operators.joins.join import Join
@@ -23,6 +23,9 @@ from tidelog.runtime.batch.demand.bindings import WHOLE, Bindings, Chain, Passin
 class TooMuchError(Exception):
     """What is demanded is so much that it costs less to derive all."""
 
+
+Head = Callable[[Row], Iterator[Row]]
+"""Makes rows of a chain's last tuple."""
 
 Rows = Mapping[str, Iterable[Row]]
 """The rows of facts, by predicate; some may come again."""
@@ -59,7 +62,7 @@ class _ReadyChain:
     chain: Chain
     step: str
     met: list[set[Row]]
-    head: Callable[[Row], Iterator[Row]] | None
+    head: Head | None
 
 
 class Demand:
@@ -214,14 +217,14 @@ class Demand:
 def _made_ready(step: str, way: Chain | Passing) -> _ReadyChain | Passing:
     if isinstance(way, Passing):
         return way
-    return _ReadyChain(way, step, [set() for _ in way.stages], _head_of(way))
+    return _ReadyChain(way, step, [set() for _ in way.stages], head_of(way))
 
 
 def _value(source: Source, key: Row) -> Value:
     return source.value if isinstance(source, Constant) else key[source]
 
 
-def _head_of(chain: Chain) -> Callable[[Row], Iterator[Row]] | None:
+def head_of(chain: Chain) -> Head | None:
     """What makes rows of a chain's last tuples; those for which a comparison fails give none."""
     shape = chain.head
     if shape is None:
@@ -234,6 +237,7 @@ def _head_of(chain: Chain) -> Callable[[Row], Iterator[Row]] | None:
             if isinstance(term, Variable | Constant)
         ]
         return lambda values: iter((tuple([_value(source, values) for source in sources]),))
-    join = Join(shape)
+    width = len(chain.row)  # with the tuple in front no two rows are the same, so that a join need not know what it has told
+    join = Join(replace(shape, head=(*map(Variable, chain.row), *shape.head)))
     frontier = join.frontiers[0]
-    return lambda values: (row for row, _, _ in join.receive(0, [(values, 0, 0)], frontier))
+    return lambda values: (row[width:] for row, _, _ in join.receive(0, [(values, 0, 0)], frontier))

@@ -1,0 +1,167 @@
+"""One component of a plan by itself: what it reads stands for facts, and it derives only what may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidelog.plans.analysis.horizons.reach import outlook
+from tidelog.plans.analysis.recursion.rounds import Component, RoundPlanner
+from tidelog.plans.compiling.batch import BatchPlan
+from tidelog.plans.data.timeline import POS, Metric
+from tidelog.plans.plan.plan import (
+    AntiJoinShape,
+    DilateShape,
+    ErodeShape,
+    Feed,
+    JoinShape,
+    LatchShape,
+    PairShape,
+    Step,
+    SteppedShape,
+    UnionShape,
+)
+from tidelog.plans.plan.shapes import TOP
+from tidelog.plans.tree.syntax import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A component: its `steps` between predicates of the text, its `rules` (the steps that end at a predicate, and at
+    which), the `unions` of its predicates and their `widths` (how many columns they have), and how far they look `back` and
+    `ahead` (encoded; `POS` without end)."""
+
+    component: Component
+    steps: Mapping[str, Step]
+    rules: Mapping[str, str]
+    unions: Mapping[str, Step]
+    widths: Mapping[str, int]
+    back: int
+    ahead: int
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The predicates that it derives, and those that it reads."""
+        return (*self.component.predicates, *self.component.reads)
+
+    def cut(self) -> dict[str, Step]:
+        """Its steps, with the predicates of the text as facts."""
+        return {name: given(name) for name in self.text} | dict(self.steps)
+
+    def plan(self, whole: BatchPlan, periods: Mapping[str, Sequence[int]], *, guarded: bool) -> BatchPlan:
+        """The component as a plan. Facts of `changed(P)` say what of a predicate P may be derived, and when, if it is
+        `guarded`; those of `again(P, N)` repeat after each of P's `periods` (encoded; below 0 back in time), by number."""
+        steps = {step.id: step for step in self._steps(whole, guarded=guarded)}
+        text = dict.fromkeys([*self.text, *(changed(name) for name in self.component.predicates if guarded)])
+        for name, lengths in periods.items():
+            feeds = []
+            for number, period in enumerate(lengths):
+                for step in _repeating(again(name, number), period):
+                    steps[step.id] = step
+                text[again(name, number)] = None
+                feeds.append(Feed("step", f"{again(name, number)}/2"))
+            steps[name] = replace(steps[name], inputs=(*steps[name].inputs, *feeds))
+        planner = RoundPlanner(steps.values(), text, ())
+        levels = dict.fromkeys(self.component.predicates, 1)  # what repeats is known before it is negated
+        return replace(
+            whole,
+            steps=planner.in_order(),
+            strata=planner.strata(levels),
+            constraints={},
+            facts=(),
+            calendars={},
+            over_calendars={},
+        )
+
+    def _steps(self, whole: BatchPlan, *, guarded: bool) -> Iterator[Step]:
+        yield from (given(name) for name in self.component.reads)
+        yield from self.steps.values()
+        for name, union in self.unions.items():
+            if not guarded:
+                yield union
+                continue
+            yield given(changed(name))
+            columns = tuple(Variable(f"X{i}") for i in range(self.widths[name]))
+            for feed in union.inputs:
+                if feed.kind == "step":
+                    guards = (feed, Feed("step", changed(name)))
+                    step = self.steps[feed.name]
+                    yield Step(f"{feed.name}'", name, JoinShape(columns, (columns, columns)), guards, step.rule, step.source)
+            feeds = [Feed("step", f"{feed.name}'") if feed.kind == "step" else feed for feed in union.inputs]
+            yield replace(union, inputs=tuple(feeds))
+
+
+def part_of(plan: BatchPlan, component: Component) -> Part:
+    """A component of a plan by itself."""
+    known = {step.id: step for step in plan.steps}
+    unions = {name: known[name] for name in component.predicates}
+    rules = {rule: name for name, union in unions.items() for rule in union.feeders}
+    reach = outlook(rules, known, [*component.predicates, *component.reads]).reach
+    back, ahead = reach.within(0)
+    return Part(
+        component=component,
+        steps={name: known[name] for name in component.steps},
+        rules=rules,
+        unions=unions,
+        widths={name: plan.schema.predicates[name].arity for name in component.predicates},
+        back=POS if reach.past else back,
+        ahead=POS if reach.future else ahead,
+    )
+
+
+def part_of_constraint(plan: BatchPlan, constraint: str) -> Part:
+    """A constraint by itself: a component with a predicate that holds where it is violated."""
+    known = {step.id: step for step in plan.steps}
+    text = {step.id for step in plan.steps if step.id in plan.schema.predicates or step.id == TOP}
+    found = outlook([constraint], known, text)
+    name = f"violated'{constraint}"
+    component = Component((name,), found.reads, found.steps, is_recursive=False, looks_back=False, ending="finite")
+    back, ahead = found.reach.within(0)
+    return Part(
+        component=component,
+        steps={step: known[step] for step in found.steps},
+        rules={constraint: name},
+        unions={name: Step(name, name, UnionShape(), (Feed("facts", name), Feed("step", constraint)))},
+        widths={name: _width(plan, known, constraint)},
+        back=POS if found.reach.past else back,
+        ahead=POS if found.reach.future else ahead,
+    )
+
+
+def _width(plan: BatchPlan, steps: Mapping[str, Step], name: str) -> int:
+    """How many columns the rows of a step have; 0 where that is known only of its rows."""
+    if name in plan.schema.predicates:
+        return plan.schema.predicates[name].arity
+    match steps[name].shape:
+        case JoinShape(head=head):
+            return len(head)
+        case PairShape(left=left, right=right):
+            return len({*left, *right})
+        case AntiJoinShape(columns=columns) | LatchShape(columns=columns):
+            return len(columns)
+        case UnionShape() | DilateShape() | ErodeShape() | SteppedShape() if steps[name].feeders:
+            return _width(plan, steps, steps[name].feeders[0])
+        case _:
+            return 0
+
+
+def given(name: str) -> Step:
+    """A predicate that has facts alone."""
+    return Step(name, name, UnionShape(), (Feed("facts", name),))
+
+
+def changed(name: str) -> str:
+    """The predicate that says what of another may change; no program has one that is so called."""
+    return f"changed'{name}"
+
+
+def again(name: str, number: int) -> str:
+    """The predicate that says what of another returns for ever after one of its periods."""
+    return f"again'{number}'{name}"
+
+
+def _repeating(name: str, period: int) -> Iterator[Step]:
+    shift = DilateShape(Metric(abs(period), abs(period)), future=period < 0)
+    yield Step(f"{name}/1", name, shift, (Feed("step", name),))
+    yield Step(name, name, UnionShape(), (Feed("facts", name), Feed("step", f"{name}/1")))
+    yield Step(f"{name}/2", name, DilateShape(Metric(0, 0), future=False), (Feed("step", name),))
