@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -37,14 +38,14 @@ def sync_versions(table: DeltaTable, since: int) -> None:
         for version in range(max(since + 1, table.version() - _TAIL), table.version() + 1):
             entry = _entry(uri, version)
             for path, _ in _added(entry) or ():
-                sync(os.path.join(uri, path))
+                with suppress(FileNotFoundError):  # a later version has let it go, and somebody has cleared it away
+                    sync(os.path.join(uri, path))
                 folders.add(os.path.dirname(os.path.join(uri, path)))
             if os.path.exists(entry):
                 sync(entry)
         for folder in folders:
-            sync(folder)
-    except FileNotFoundError:  # a file that a later version has let go, and somebody has cleared away
-        return
+            with suppress(FileNotFoundError):
+                sync(folder)
     except OSError as error:
         raise ConnectorError(f"cannot write the table `{uri}`: {error}") from error
 

@@ -26,13 +26,13 @@ KEPT = 7 * 24
 def keep_up(table: DeltaTable, since: int) -> None:
     """What is due of a table whose last version was `since` before it was written."""
     version = table.version()
-    if version // COMPACTED != max(since, 0) // COMPACTED:
-        try:
+    try:
+        if version // COMPACTED != max(since, 0) // COMPACTED:
             compact(table, SMALL)
-        except Conflict:  # another process writes it: it is due again soon
-            return
-    if version // VACUUMED != max(since, 0) // VACUUMED:
-        vacuum(table, KEPT)
+        if version // VACUUMED != max(since, 0) // VACUUMED:
+            vacuum(table, KEPT)
+    except Conflict:  # another process writes it: it is due again soon
+        return
 
 
 def compact(table: DeltaTable, size: int) -> dict[str, Any]:

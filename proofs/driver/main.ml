@@ -18,16 +18,20 @@ let read_file path =
 
 let lines text = List.filter (fun line -> String.trim line <> "") (String.split_on_char '\n' text)
 
-let facts_of texts =
+(* Facts of the input have a time; those of background files need none. *)
+let facts_of ~timed texts =
   List.concat_map (fun text ->
     List.map (fun (kind, text) ->
       match kind with
-      | Statements.Fact -> Reader.fact text
+      | Statements.Fact ->
+        (match Reader.fact text with
+         | _, None when timed -> raise (Unreadable (Printf.sprintf "the fact `%s` has no time" text))
+         | found -> found)
       | _ -> raise (Unreadable (Printf.sprintf "`%s` is no fact" text))) (Statements.split text)) texts
 
 let complete_of text =
-  let t = { Reader.s = text; p = 0 } in
-  let found, unit = Reader.time t in
+  let t = { Words.s = text; p = 0 } in
+  let found, unit = Words.time t in
   if unit <> "" || not (Reader.ended t) then raise (Unreadable (Printf.sprintf "`%s` is no time without a unit" text));
   found
 
@@ -77,7 +81,8 @@ let requested line =
     let get name = Json.member name request in
     let complete = match get "complete_until" with None -> Ever true | Some (Json.String s) -> complete_of s | Some _ -> raise (Json.Wrong "`complete_until` is a text") in
     let certificate = Option.value (get "certificate") ~default:Json.Null in
-    answer (string_of (get "program")) (facts_of (strings_of (get "facts"))) (facts_of (strings_of (get "background"))) complete certificate
+    answer (string_of (get "program")) (facts_of ~timed:true (strings_of (get "facts")))
+      (facts_of ~timed:false (strings_of (get "background"))) complete certificate
   with
   | Json.Wrong why | Unreadable why -> Meaning.Refused_for why
   | Values.Not_covered what -> Meaning.Beyond_it what
@@ -149,7 +154,7 @@ let files complete arguments = match arguments with
   | program :: (_ :: _ as rest) ->
     let reversed = List.rev rest in
     let certificates = lines (read_file (List.hd reversed)) and facts = List.rev (List.tl reversed) in
-    let facts = facts_of (List.map read_file facts) in
+    let facts = facts_of ~timed:true (List.map read_file facts) in
     let text = read_file program in
     let all = List.map (fun line -> answer text facts [] complete (Json.parse line)) certificates in
     let worst = List.fold_left (fun code found ->

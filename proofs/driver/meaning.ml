@@ -2,7 +2,6 @@
 
 open Tree
 exception Not_covered = Values.Not_covered
-
 exception Refused of string
 
 (* Accepted, if the input is complete up to a time (none, if nothing is absent). *)
@@ -23,8 +22,12 @@ module type TIMELINE = sig
   val low_cut : Proved.q -> bool -> cut
   val high_cut : Proved.q -> bool -> cut
   val step_of : Proved.q -> step
+  val points : stretch -> int list (* the whole numbers in it *)
   val end_text : cut -> string (* the last time before a cut, or an open end *)
 end
+
+let most_times = 10_000
+let too_many = Not_covered "a time variable that takes too many values"
 
 module Whole : TIMELINE = struct
   include Proved.Whole
@@ -35,6 +38,13 @@ module Whole : TIMELINE = struct
   let step_of q =
     if Numbers.is_whole q && Numbers.lt Numbers.zero q then Proved.Z.to_pos q.Proved.qnum
     else raise (Not_covered "a step that is no whole number")
+  let points = function
+    | At low, At high ->
+      let int z = int_of_string (Numbers.z_text z) in
+      let count = Proved.Z.sub high low in
+      if Numbers.lt (Numbers.q_of_int most_times) { Proved.qnum = count; qden = Proved.XH } then raise too_many
+      else List.init (max 0 (int count)) (fun i -> int low + i)
+    | _ -> raise too_many
   let end_text = function
     | First -> "-inf" | Last -> "inf"
     | At z -> Numbers.z_text (Proved.Z.sub z (Numbers.z_of_int 1))
@@ -46,6 +56,7 @@ module Rational : TIMELINE = struct
   let low_cut q is_open = At (Proved.q2Qc q, is_open)
   let high_cut q is_open = At (Proved.q2Qc q, not is_open)
   let step_of _ = raise (Not_covered "a window with a step on the rational timeline")
+  let points _ = raise (Not_covered "a time variable on the rational timeline")
   let end_text = function
     | First -> "-inf" | Last -> "inf"
     | At (q, _) -> Numbers.text q.Proved.this
@@ -53,8 +64,9 @@ end
 
 module Make (L : TIMELINE) = struct
   module Theory = Proved.Soundness (L) (Values)
-  module C = Theory.C
-  module G = C.E.G
+  module C = Theory.T.C
+  module F = C.E.F
+  module G = F.G
 
   (* --- names: the theory has numbers for predicates and variables *)
 
@@ -93,10 +105,11 @@ module Make (L : TIMELINE) = struct
 
   (* --- formulas *)
 
-  type context = { unit_ : Proved.q option; start : L.cut; mutable count : int; mutable own : string list; depth : int }
+  type context = { unit_ : Proved.q option; start : L.cut; mutable count : int; mutable own : string list; depth : int;
+                   where : (string * Values.value) list (* values of time variables *) }
 
   let rec term ctx = function
-    | Variable name -> G.Var (variable name)
+    | Variable name -> (match List.assoc_opt name ctx.where with Some v -> G.Const v | None -> G.Var (variable name))
     | Any ->
       let name = Printf.sprintf "_%d_%d" ctx.depth ctx.count in
       ctx.count <- ctx.count + 1;
@@ -122,8 +135,18 @@ module Make (L : TIMELINE) = struct
        | At q -> G.Stepped (L.step_of q, f)
        | Ever _ -> raise (Not_covered "a step without end"))
 
+  (* `T+2` *)
+  let now ctx (v, n) =
+    let t = term ctx (Variable v) in
+    G.Now (if n = 0 then t else G.Op2 ("+", t, G.Const (Values.Number (float_of_int n))))
+  let ever = L.zero, L.last
+  (* At some time, before or behind. *)
+  let sometime f = G.Diamond (Proved.Past, ever, G.Diamond (Proved.Future, ever, f))
+
   let rec formula ctx f = match f with
-    | Atom { at = Some _; _ } -> raise (Not_covered "a time variable (`@T`)")
+    | Atom ({ at = Some at; _ } as a) ->
+      let it = now ctx at in
+      sometime (G.And (formula ctx (Atom { a with at = None }), it))
     | Atom a -> G.Atom (predicate a.predicate, List.map (term ctx) a.arguments)
     | Truth b -> G.Truth b
     | Comparison (c, a, b) -> let a = term ctx a in G.Compare (c, a, term ctx b)
@@ -154,7 +177,12 @@ module Make (L : TIMELINE) = struct
       let f = formula ctx f in
       in_steps ctx w
         (G.And (f, G.And (G.During [ (ctx.start, L.last) ], G.Box (Proved.Past, r, G.Or (f, G.During [ (L.first, ctx.start) ])))))
-    | Window (_, _, _) -> raise (Not_covered "a time variable (`@T`)")
+    | Window (_, Atom ({ at = Some at; _ } as a), w) ->
+      let r = window_size ctx w in
+      let it = now ctx at in
+      let f = formula ctx (Atom { a with at = None }) in
+      in_steps ctx w (G.Diamond (Proved.Past, r, G.And (f, G.And (it, G.During [ (ctx.start, L.last) ]))))
+    | Window (_, _, _) -> raise (Refused "a window with `@T` holds one atom")
     | Latest (a, by, w) ->
       (* It held at a time, and nothing of its group has since. *)
       if not L.is_whole then raise (Not_covered "`latest` on the rational timeline");
@@ -175,18 +203,20 @@ module Make (L : TIMELINE) = struct
     | [ f ] -> formula ctx f
     | f :: rest -> let f = formula ctx f in G.And (f, conjunction ctx rest)
 
-  let context unit_ start depth = { unit_; start; count = 0; own = []; depth }
+  let context ?(where = []) unit_ start depth = { unit_; start; count = 0; own = []; depth; where }
 
   let rule unit_ start (r : Tree.rule) =
     let rec head boxes = function
       | Unary ("boxplus", i, f) -> head ((Proved.Future, distances unit_ i) :: boxes) f
       | Unary ("boxminus", i, f) -> head ((Proved.Past, distances unit_ i) :: boxes) f
-      | Atom { at = Some _; _ } -> raise (Not_covered "a time variable (`@T`)")
       | Atom a -> List.rev boxes, a
       | _ -> raise (Not_covered "a head that is neither an atom nor boxes over one") in
     let boxes, a = head [] r.head in
     let ctx = context unit_ start 0 in
     let body = conjunction ctx r.body in
+    (* What is said of `T+2` is said at that time, if the body holds at any. *)
+    let body = match a.at with None -> body | Some at -> G.And (sometime body, now ctx at) in
+    if a.at <> None && boxes <> [] then raise (Not_covered "boxes before a head with a time variable");
     { G.boxes; head = predicate a.predicate; head_args = List.map (term ctx) a.arguments; body }
 
   (* --- which rules there are *)
@@ -208,7 +238,8 @@ module Make (L : TIMELINE) = struct
     | Unary (op, _, f) -> op = "diamondplus" || op = "boxplus" || is_ahead f
     | Binary (op, _, f, g) -> op = "until" || is_ahead f || is_ahead g
   let rec head_looks_back = function Unary (op, _, f) -> op = "boxminus" || head_looks_back f | _ -> false
-  let looks_ahead (r : Tree.rule) = head_looks_back r.head || List.exists is_ahead r.body
+  let has_time = function Atom { at = Some _; _ } -> true | _ -> false
+  let looks_ahead (r : Tree.rule) = head_looks_back r.head || has_time r.head || List.exists is_ahead r.body
 
   type theory = {
     unit : Proved.q option;
@@ -340,14 +371,34 @@ module Make (L : TIMELINE) = struct
       let is_same (other : Tree.rule) = { other with assigns = (if other.assigns = "holds" then "" else other.assigns) } = r in
       let found = List.find_opt (function Known (o, _) | Unknown (o, _) -> is_same o) th.entries in
       (match found with
-       | Some (Known (_, n)) -> n
+       | Some (Known (r, n)) -> r, n
        | Some (Unknown (_, what)) -> raise (Not_covered what)
        | None ->
          if th.alarm then raise (Not_covered "a rule that an alarm stands for");
          raise (Refused (Printf.sprintf "the program has no rule `%s`" text)))
     | _ -> raise (Refused (Printf.sprintf "`%s` is no rule" text))
 
-  let absence th text =
+  (* Which times the time variables of a rule may be: those at which premises hold, or at which the conclusion does. *)
+  let hints (r : Tree.rule) (fact : C.fact) (premises : C.fact list) =
+    let rec timed = function
+      | Atom { at = Some (v, n); predicate; _ } -> [ v, (predicate, n) ]
+      | Conjunction l -> List.concat_map timed l
+      | Unary (_, _, f) | Window (_, f, _) -> timed f
+      | Binary (_, _, f, g) -> timed g @ timed f
+      | _ -> [] in
+    let points facts n =
+      List.concat_map (fun (f : C.fact) -> List.concat_map L.points f.C.at_times) facts |> List.map (fun t -> t - n) in
+    let head = match r.head with Atom { at = Some (v, n); _ } -> [ v, points [ fact ] n ] | _ -> [] in
+    let body = List.map (fun (v, (name, n)) ->
+      v, lazy (points (List.filter (fun (f : C.fact) -> f.C.coq_of = predicate name) premises) n)) (List.concat_map timed r.body) in
+    let names = List.sort_uniq compare (List.map fst head @ List.map fst body) in
+    List.fold_left (fun found v ->
+      let times = match List.assoc_opt v body with Some l -> Lazy.force l | None -> List.assoc v head in
+      let times = List.sort_uniq compare times in
+      if List.length times * List.length found > most_times then raise too_many;
+      List.concat_map (fun e -> List.map (fun t -> (variable v, Values.Number (float_of_int t)) :: e) times) found) [ [] ] names
+
+  let absence th where text =
     let said, time = at_end text in
     let fact, _ = fact_of th ("x@" ^ time) in
     let times = fact.C.at_times in
@@ -359,7 +410,7 @@ module Make (L : TIMELINE) = struct
       | [ Atom { predicate = name; arguments; at = None } ]
         when List.for_all (function Constant _ | Any -> true | _ -> false) arguments ->
         C.NoRows (predicate name, List.map (function Constant v -> Some v | _ -> None) arguments, times)
-      | body -> C.NoFormula (conjunction (context th.unit th.from 1) body, times) in
+      | body -> C.NoFormula (conjunction (context ~where th.unit th.from 1) body, times) in
     found, List.concat_map predicates body, List.exists is_ahead body, end_of times
 
   let rec nat n = if n = 0 then Proved.O else Proved.S (nat (n - 1))
@@ -393,10 +444,15 @@ module Make (L : TIMELINE) = struct
       (match node with Json.Object _ -> () | _ -> raise (Refused "a certificate is of objects"));
       match get "absent", get "aggregate" with
       | Some text, _ ->
-        (match get "where" with
-         | None | Some (Json.Object []) -> ()
-         | Some _ -> raise (Not_covered "a time variable (`@T`)"));
-        let found, names, ahead, until = absence th (text_of (Some text)) in
+        let where = match get "where" with
+          | None -> []
+          | Some (Json.Object l) -> List.map (function
+            | name, Json.Number n -> name, (match Numbers.q_of_text n with
+              | q when Numbers.is_whole q -> Values.number (float_of_string n)
+              | _ | exception Numbers.Wrong _ -> raise (Refused "`where` tells whole numbers"))
+            | _ -> raise (Refused "`where` tells whole numbers")) l
+          | Some _ -> raise (Refused "`where` is an object") in
+        let found, names, ahead, until = absence th where (text_of (Some text)) in
         C.Absent (found, nat (table names ahead until))
       | None, Some _ -> raise (Not_covered "the value of an aggregate")
       | None, None ->
@@ -409,7 +465,10 @@ module Make (L : TIMELINE) = struct
         else
           match List.assoc_opt by kinds with
           | Some kind -> bare (C.Given (nat kind, fact))
-          | None -> C.Step (fact, nat (rule_of th by), List.map proof premises) in
+          | None ->
+            let r, n = rule_of th by in
+            let premises = List.map proof premises in
+            C.Step (fact, nat n, hints r fact (C.claims premises), premises) in
     let fact, name = fact_of th (text_of (get "fact")) in
     let checked = match get "holds" with
       | Some (Json.Bool true) ->

@@ -15,6 +15,9 @@ let value_eqb (a : value) (b : value) = match a, b with
   | Number a, Number b -> Float.equal a b
   | _ -> false
 let some_value = Text ""
+let whole_number = function
+  | Number x when Float.is_integer x -> Some (Numbers.z_of_int (int_of_float x))
+  | _ -> None
 
 type operation = string
 let operation_eqb = String.equal

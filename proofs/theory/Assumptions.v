@@ -2,8 +2,8 @@
 
     [make] compares what is printed here with "Closed under the global context". *)
 
-From Coq Require Import Bool List PArith Arith.
-From Tidelog Require Import Lines Sets Language Evaluation Checker Soundness.
+From Coq Require Import Bool List PArith Arith ZArith.
+From Tidelog Require Import Lines Sets Language Matching Evaluation Checker Steps Soundness.
 Import ListNotations.
 
 Module Numbers <: VALUES.
@@ -12,6 +12,7 @@ Module Numbers <: VALUES.
   Lemma value_eqb_spec : forall a b, value_eqb a b = true <-> a = b.
   Proof. exact Nat.eqb_eq. Qed.
   Definition some_value := 0.
+  Definition whole_number (n : value) : option Z := Some (Z.of_nat n).
   Definition operation := bool.
   Definition operation_eqb := Bool.eqb.
   Lemma operation_eqb_true : forall a b, operation_eqb a b = true -> a = b.
@@ -34,8 +35,8 @@ Module OnRational := Soundness Rational Numbers.
 Print Assumptions OnWhole.every_model.
 Print Assumptions OnWhole.stable_model.
 Print Assumptions OnWhole.missing.
-Print Assumptions OnWhole.C.E.G.least_model_is_stable.
+Print Assumptions OnWhole.T.C.E.F.G.least_model_is_stable.
 Print Assumptions OnRational.every_model.
 Print Assumptions OnRational.stable_model.
 Print Assumptions OnRational.missing.
-Print Assumptions OnRational.C.E.G.least_model_is_stable.
+Print Assumptions OnRational.T.C.E.F.G.least_model_is_stable.

@@ -1,7 +1,7 @@
 (** Certificates, and what checks them. All of it is a program; that it is right is proved in [Soundness]. *)
 
 From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language Evaluation.
+From Tidelog Require Import Lines Sets Language Matching Evaluation.
 Import ListNotations.
 
 Module Checker (L : LINE) (V : VALUES).
@@ -59,9 +59,9 @@ Module Checker (L : LINE) (V : VALUES).
   Fixpoint spoken (bs : list (direction * stretch)) (s : times) : times :=
     match bs with [] => s | (d, r) :: rest => spoken rest (moved (back d) r s) end.
 
-  (** What a rule gives of a row that is wanted. *)
-  Definition given_by (k : knowledge) (rl : rule) (r : row) : times :=
-    match unify [] (head_args rl) r with
+  (** What a rule gives of a row that is wanted. Where values for variables may be found is no matter: hints may be anything. *)
+  Definition given_by (k : knowledge) (rl : rule) (r : row) (hints : list environment) : times :=
+    any_of (fun h => match unify h (head_args rl) r with
     | None => []
     | Some e =>
         any_of (fun e =>
@@ -70,7 +70,7 @@ Module Checker (L : LINE) (V : VALUES).
             | Some r' => if row_eqb r r' then spoken (boxes rl) (truth k Surely e (body rl)) else []
             | None => [] end
           | None => [] end) (wished (rows k Surely) (body rl) (candidates (rows k Surely) (body rl) e))
-    end.
+    end) ([] :: hints).
   (** All that a rule gives. *)
   Definition all_given (k : knowledge) (rl : rule) : list fact :=
     flat_map (fun e =>
@@ -115,6 +115,9 @@ Module Checker (L : LINE) (V : VALUES).
 
   (** What surely holds: rules are applied round by round, as long as they give more, and as often as there is fuel. *)
   Definition clip (c : cut) (f : fact) : fact := Fact (of f) (args f) (meet (at_times f) (up_to c)).
+  (** The facts as far as they hold up to the cut. *)
+  Definition soon (c : cut) (l : world) : world :=
+    filter (fun f => negb (forallb is_empty (at_times f))) (map (clip c) l).
   Definition round (rules : list rule) (v : world) (there : list predicate) (c : cut) (w : world) : world :=
     fold_left (fun w rl => adds (map (clip c) (all_given (known_in w [] [] v there c) rl)) w) rules w.
 
@@ -154,7 +157,7 @@ Module Checker (L : LINE) (V : VALUES).
   Fixpoint by_turns (turns fuel : nat) (mine : list rule) (given : world) (own done : list predicate) (base : world) (c : cut)
       (w v : world) (there : list predicate) : option (world * world) :=
     let all := own ++ done in
-    let start := adds (given ++ filter (fun f => is_in own (of f)) w) base in
+    let start := adds (soon c given ++ filter (fun f => is_in own (of f)) w) base in
     let u := again fuel (wider mine w all v there c) start in
     if forallb (has_data u c) given && forallb (adds_nothing w u all v there c) mine then
       let w' := again fuel (round mine u all c) w in
@@ -172,7 +175,7 @@ Module Checker (L : LINE) (V : VALUES).
     let given := filter (fun f => is_in own (of f)) data in
     let done := closed_ t in
     let c := until_ t in
-    let w := again fuel (round mine (upper t) done c) (adds given (held t)) in
+    let w := again fuel (round mine (upper t) done c) (adds (soon c given) (held t)) in
     match by_turns fuel fuel mine given own done (upper t) c w (upper t) done with
     | Some (w, u) => Some (Table w u (own ++ done) c)
     | None => None
@@ -205,7 +208,7 @@ Module Checker (L : LINE) (V : VALUES).
   | Given (kind : nat) (f : fact)             (* stands in the data of this kind *)
   | Lemma_ (f : fact)                          (* proved before *)
   | Parts (f : fact) (parts : list proof)      (* the same fact, over parts of its times *)
-  | Step (f : fact) (rule : nat) (premises : list proof)
+  | Step (f : fact) (rule : nat) (hints : list environment) (premises : list proof)
   | Absent (a : absence) (table : nat).
 
   Inductive reason :=
@@ -218,7 +221,7 @@ Module Checker (L : LINE) (V : VALUES).
   Definition and_then (a b : verdict) : verdict := match a with None => b | _ => a end.
 
   Definition claim (x : proof) : option fact :=
-    match x with Given _ f | Lemma_ f | Parts f _ | Step f _ _ => Some f | Absent _ _ => None end.
+    match x with Given _ f | Lemma_ f | Parts f _ | Step f _ _ _ => Some f | Absent _ _ => None end.
   Definition claims (l : list proof) : list fact :=
     flat_map (fun x => match claim x with Some f => [f] | None => [] end) l.
   Definition absences (l : list proof) : list absence :=
@@ -252,12 +255,12 @@ Module Checker (L : LINE) (V : VALUES).
       | None => Some NotGiven
       end.
 
-    Definition check_step (f : fact) (n : nat) (premises : list proof) : verdict :=
+    Definition check_step (f : fact) (n : nat) (hints : list environment) (premises : list proof) : verdict :=
       match nth_error (rules pb) n with
       | None => Some NoRule
       | Some rl =>
           let k := known_by (adds (claims premises) []) (absences premises) in
-          expect (Pos.eqb (head rl) (of f) && within (at_times f) (given_by k rl (args f))) DoesNotFollow
+          expect (Pos.eqb (head rl) (of f) && within (at_times f) (given_by k rl (args f) hints)) DoesNotFollow
       end.
 
     Fixpoint check (above : list fact) (x : proof) : verdict :=
@@ -270,9 +273,9 @@ Module Checker (L : LINE) (V : VALUES).
             (expect (forallb (fun x => match claim x with Some g => same_fact f g | None => false end) parts
               && within (at_times f) all && within all (at_times f)) NotTheParts)
             (fold_right (fun x r => and_then (check above x) r) None parts)
-      | Step f n premises =>
+      | Step f n hints premises =>
           and_then (expect (negb (rests_on_itself above f)) RestsOnItself)
-            (and_then (check_step f n premises)
+            (and_then (check_step f n hints premises)
               (fold_right (fun x r => and_then (check (f :: above) x) r) None premises))
       | Absent a n => check_absence a n
       end.

@@ -1,6 +1,6 @@
 (** The language: formulas, rules, what they mean, and what a model is. *)
 
-From Coq Require Import Bool List PArith.
+From Coq Require Import Bool List PArith ZArith.
 From Tidelog Require Import Lines Sets.
 Import ListNotations.
 
@@ -10,6 +10,8 @@ Module Type VALUES.
   Parameter value_eqb : value -> value -> bool.
   Axiom value_eqb_spec : forall a b, value_eqb a b = true <-> a = b.
   Parameter some_value : value.
+  (** The whole number that a constant is, if it is one. *)
+  Parameter whole_number : value -> option Z.
   (** Arithmetic: it may have no value, as `1/0`. *)
   Parameter operation : Type.
   Parameter operation_eqb : operation -> operation -> bool.
@@ -42,6 +44,7 @@ Module Language (L : LINE) (V : VALUES).
   | During (s : times)
   | Atom (p : predicate) (args : list term)
   | Compare (c : comparison) (a b : term)
+  | Now (a : term) (* it is this time *)
   | And (f g : formula)
   | Or (f g : formula)
   | Not (own : list variable) (f : formula)
@@ -88,6 +91,7 @@ Module Language (L : LINE) (V : VALUES).
     | During s => holds s t = true
     | Atom p args => exists r, evals v args = Some r /\ P p r t
     | Compare c a b => exists x y, eval v a = Some x /\ eval v b = Some y /\ compares c x y = true
+    | Now e => exists x z, eval v e = Some x /\ whole_number x = Some z /\ t = of_whole z
     | And f g => sat P N v f t /\ sat P N v g t
     | Or f g => sat P N v f t \/ sat P N v g t
     | Not own f => ~ exists w, same_but own v w /\ sat N N w f t

@@ -36,6 +36,8 @@ Module Type LINE.
 
   (** The distance 0, seen from before it. *)
   Parameter zero : cut.
+  (** The time that a whole number is. *)
+  Parameter of_whole : Z -> time.
   (** The last multiple of a step that is not behind a time, for windows that move in steps. *)
   Parameter step : Type.
   Parameter step_eqb : step -> step -> bool.
@@ -43,6 +45,7 @@ Module Type LINE.
   Parameter snapped : step -> cut -> cut.
   Parameter cut_eqb : cut -> cut -> bool.
 
+  Axiom mem_point : forall t u, mem t (before u, after u) = true <-> t = u.
   Axiom step_eqb_true : forall a b, step_eqb a b = true -> a = b.
   Axiom behind_snapped : forall n c t, behind (snapped n c) t = behind c (snap n t).
   Axiom snap_back : forall n c t, behind c (snap n t) = true -> behind c t = true.
@@ -134,6 +137,9 @@ Module Whole <: LINE.
     end;
     simpl in *; try reflexivity; try congruence; try lia; auto.
 
+  Definition of_whole (z : Z) : time := z.
+  Lemma mem_point : forall t u, mem t (before u, after u) = true <-> t = u.
+  Proof. intros; split; [intro; cases | intros ->; cases]. Qed.
   Definition step := positive.
   Definition step_eqb := Pos.eqb.
   Definition snap (n : step) (t : time) : time := (Zpos n * (t / Zpos n))%Z.
@@ -312,6 +318,13 @@ Module Rational <: LINE.
     end;
     unfold mem, dist, minus, lt, first, last, before, after, time in *; simpl in *; known.
 
+  Definition of_whole (z : Z) : time := Q2Qc (inject_Z z).
+  Lemma mem_point : forall t u, mem t (before u, after u) = true <-> t = u.
+  Proof.
+    intros t u; unfold mem; simpl. destruct (le_spec u t) as [H|H]; destruct (le_spec t u) as [K|K]; simpl; split; intro E;
+      try discriminate; auto; try (subst; exfalso; apply H; apply Qle_refl); try (subst; exfalso; apply K; apply Qle_refl).
+    apply Qc_is_canon. apply Qle_antisym; auto.
+  Qed.
   (** Windows move in steps on whole numbers alone. *)
   Definition step := unit.
   Definition step_eqb (_ _ : step) : bool := true.

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -59,7 +60,8 @@ def held(tables: str) -> dict[tuple[str, str, str], list[tuple[str | None, str |
 def start(sources: Path, tables: str, rows: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tidelog", "ingest", "--from-file", os.fspath(sources), "--to", tables]
     command += ["--every", "0.1", "--rows", str(rows), "--metrics", f"{tables}.prom"]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with open(f"{tables}.said", "w") as said:
+        return subprocess.Popen(command, stderr=said, text=True)
 
 
 def taken(tables: str) -> int:
@@ -71,7 +73,7 @@ def taken(tables: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("gateways", "facts"), [(40, 60), pytest.param(1000, 25, marks=pytest.mark.long)], ids=["some", "many"]
+    ("gateways", "facts"), [(40, 60), pytest.param(1000, 8, marks=pytest.mark.long)], ids=["some", "many"]
 )
 def test_many_gateways_and_kills(tmp_path: Path, gateways: int, facts: int) -> None:
     """Each gateway is away now and then, some replies are lost, gateways come later, the process is killed twice."""
@@ -86,10 +88,12 @@ def test_many_gateways_and_kills(tmp_path: Path, gateways: int, facts: int) -> N
                 eventually(partial(_has, tables, share * whole, process), 300)
             finally:
                 process.kill()
-                said = process.communicate()[1]
-            assert "error" not in said.replace("is asked again", ""), said[-2000:]
+                process.wait()
+            said = Path(f"{tables}.said").read_text()
+            assert "error:" not in said, said[-2000:]
         assert held(tables) == expected(port)
 
 
 def _has(tables: str, number: float, process: subprocess.Popen[str]) -> bool:
+    time.sleep(0.2)  # to look costs the processes time that are looked at
     return taken(tables) >= number or process.poll() is not None

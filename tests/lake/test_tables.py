@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.cli import main
+from tidelog.connectors.lake import syncing
 from tidelog.connectors.lake.arguments import ArgumentColumn, parse_fields
 from tidelog.connectors.lake.columns import widened
 from tidelog.connectors.lake.intervals import Run, coalesce
@@ -252,6 +253,25 @@ def test_versions_that_a_power_failure_has_torn(tmp_path: Path, what: str) -> No
     writer(tmp_path).write([parcel([row(2, 9, 9)])])
     assert held(tmp_path) == [("a", "0", "1"), ("a", "9", "9")]
     assert mend(os.fspath(uri)) == []
+
+
+def test_what_a_commit_says_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a write returns, each file of the new version, its entry, and their folders were brought to the disk, also where
+    a version of another process has a file that was cleared away since."""
+    table = writer(tmp_path)
+    table.write([parcel([row(1, 0, 1)])])
+    writer(tmp_path).write([parcel([row(2, 1, 3)])])
+    known = table.look()
+    assert known is not None
+    assert len(vacuum(known, 0)) == 1
+    synced: list[str] = []
+    monkeypatch.setattr(syncing, "sync", lambda path: synced.append(str(path)))
+    fresh = open_lake(os.fspath(tmp_path)).open("hot")
+    assert fresh is not None
+    syncing.sync_versions(fresh, -1)
+    uri = tmp_path / "hot"
+    entries = [str(uri / "_delta_log" / f"{version:020d}.json") for version in range(fresh.version() + 1)]
+    assert {*entries, *fresh.file_uris(), str(uri / "_delta_log"), str(uri / "date=1970-01-01"), str(uri)} <= set(synced)
 
 
 def test_old_tables_are_taken_over(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -100,6 +100,8 @@ def test_background_facts_hold_at_all_times(proved: Checker) -> None:
     held = {"holds": True, "fact": "b(x)@5", "proof": proof}
     assert proved.verdict(program, ["a(x)@5"], held, background=["k(x)"])["verdict"] == "accepted"
     assert proved.verdict(program, ["a(x)@5", "k(x)@5"], held)["verdict"] == "refused"
+    told = proved.verdict(program, ["a(x)"], held, background=["k(x)"])
+    assert told == {"verdict": "refused", "reason": "the fact `a(x)` has no time"}
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tidelog.plans.language.parser import parse
 from tidelog.plans.tree.syntax import AlarmDeclaration, Program
 
 ROOT = Path(__file__).parents[2]
-LEAST = 1500
+LEAST = 3000
 """So many programs there are, at the least."""
 
 

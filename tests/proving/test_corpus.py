@@ -73,6 +73,7 @@ def test_nothing_is_found_that_is_not_so(name: str, text: str, folder: Path) -> 
     assert found == EXPECTED.get(name, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text", "folder"), [case for case in _cases() if "fixtures/errors" not in str(case)])
 def test_each_output_has_a_witness(name: str, text: str, folder: Path) -> None:
     """Facts are found that make each output begin, whatever its rules are made of; or else it is listed."""

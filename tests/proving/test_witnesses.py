@@ -102,3 +102,12 @@ def test_what_begins_and_ends_is_what_is_told() -> None:
     proof = prove(plan, 60.0)
     assert proof.answers == {"a": "never ends", "b": "ends"}
     assert all(isinstance(witness, Witness) and witness.told for witness in proof.witnesses.values())
+
+
+def test_no_witness_violates_a_constraint() -> None:
+    """Facts of which the program says that they never come together show nothing."""
+    plan = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, C), C < 90.")
+    (fact,) = prove(plan, 60.0).witnesses["a"].facts
+    assert fact.row == ("room1", 90)
+    never = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, _).")
+    assert prove(never, 60.0).answers == {"a": "undecided"}

@@ -41,6 +41,7 @@ AS_SPARK_DOES = [
     "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager",
 ]
 """How the files of a checkpoint were written once: as Spark's defaults have it."""
+GONE = "Spark has given up: its process (the JVM) has ended, killed or for lack of memory: `--log FILE` keeps what it says"
 TOO_LATE = '{"predicate":"fault","args":["too late"],"time":1}'
 
 Told = Counter[tuple[str, str, int]]
@@ -156,3 +157,32 @@ def test_killed_at_random_points(tmp_path: Path) -> None:
     assert {name for name, *_ in right} == {"alone", "trouble"}
     assert set(right.values()) == {1}
     assert told(tmp_path / "tables") == right
+
+
+def java_of(session: int) -> int:
+    """The number of the JVM of a session."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                text = (folder / "stat").read_text()
+                name, (_, _, _, sid) = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()[:4]
+                if int(sid) == session and name == "java":
+                    return int(folder.name)
+    raise AssertionError("no JVM runs")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_killed_jvm_is_one_line(tmp_path: Path) -> None:
+    """A run whose JVM is killed, as by the system where memory ends, ends with one line that says so."""
+    (tmp_path / "p.tide").write_text(PROGRAM, "utf-8")
+    (tmp_path / "in").mkdir()
+    for number, line in enumerate(lines_of(random.Random(1))):
+        (tmp_path / "in" / f"{number:04}.jsonl").write_text(line, "utf-8")
+    process = start(tmp_path)
+    eventually(lambda: begun(tmp_path) > 1 or process.poll() is not None)
+    os.kill(java_of(process.pid), signal.SIGKILL)
+    said = process.communicate()[0]
+    assert process.returncode == 1, said
+    assert said.splitlines() == ["tidelog: error: " + GONE], said
+    assert_nothing_left(process.pid)

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 from tidelog.connectors.formats.text.encoder import TextEncoder
 from tidelog.plans.data.facts import Record
-from tidelog.plans.diagnostics.errors import DataError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.tree.syntax import CalendarDeclaration
@@ -45,25 +44,27 @@ class Lines:
         return [line_of(record, self._encoder) for record in records]
 
 
-def scenarios(plan: Plan, program: Path, folder: Path, witnesses: Sequence[Witness]) -> str:
-    """The text of a file of tests in a folder, a test for each witness; DataError where one does not pass.
+def scenarios(plan: Plan, program: Path, folder: Path, witnesses: Sequence[Witness]) -> tuple[str, tuple[Witness, ...]]:
+    """The text of a file of tests in a folder, and the witnesses that it has: those whose tests pass.
 
-    That is never so where the plan is that of the program as it is on the disk.
+    All do, unless the program has been changed meanwhile.
     """
     lines = Lines(plan)
-    text = _head(os.path.relpath(program, folder)) + "\n\n".join(_test(lines, witness) for witness in witnesses) + "\n"
+    passed = _passing(lines, program, witnesses)
+    tests = "\n\n".join(_test(lines, witness) for witness in passed)
+    return f"{_head(os.path.relpath(program, folder))}{tests}\n", passed
+
+
+def _passing(lines: Lines, program: Path, witnesses: Sequence[Witness]) -> tuple[Witness, ...]:
+    """The witnesses whose tests pass."""
     with TemporaryDirectory() as place:
         copy = Path(place) / "written.tide.toml"
-        copy.write_text(_head(str(program.resolve())) + text.partition("\n\n")[2], encoding="utf-8")
+        tests = "\n\n".join(_test(lines, witness) for witness in witnesses)
+        copy.write_text(f"{_head(str(program.resolve()))}{tests}\n", encoding="utf-8")
         suite = read_suite(str(copy))
         runner = SuiteRunner(suite)
-        for test in suite.tests:
-            outcome = runner.run(test)
-            if not outcome.passed:
-                raise DataError(
-                    f"the test `{test.name}` does not pass: has the program been changed meanwhile?", str(program)
-                )
-    return text
+        outcomes = [runner.run(test) for test in suite.tests]
+    return tuple(witness for witness, outcome in zip(witnesses, outcomes, strict=True) if outcome.passed)
 
 
 def _head(program: str) -> str:

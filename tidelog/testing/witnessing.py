@@ -15,6 +15,7 @@ from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.budget import Budget, Spent
 from tidelog.plans.proving.building import Builder
+from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.ending import endings
 from tidelog.plans.proving.guessing import Fact, Guesser
 from tidelog.plans.proving.rulebook import Rulebook
@@ -38,6 +39,8 @@ from tidelog.runtime.sessions.session import Session
 
 _GUESSES = 400
 _ENOUGH = 12
+_CHANGED = 10
+_KEPT = 2000
 _STEPS = 40_000
 _READINGS = tuple(map(Fraction, range(12)))
 """When the same value is read again and again."""
@@ -94,6 +97,8 @@ class Runner:
         """What is told of some facts, by outputs, in maximal intervals; nothing where the program does not take them."""
         key = tuple(facts)
         if key not in self._known:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
             self._known[key] = self._run(key)
         return self._known[key]
 
@@ -104,6 +109,8 @@ class Runner:
             session.finish()
         except (TidelogError, ValueError):
             return {}
+        if session.pull_violations():
+            return {}  # facts that the program says can never come
         whole = maximal((record[:2], *record[2:]) for record in session.pull_records())
         found: dict[str, list[Record]] = {}
         for (predicate, row), lo, hi in whole:
@@ -135,18 +142,35 @@ class Searcher:
         """The shortest facts found that make an output begin, and, where that was found, end; None where none were."""
         self.runner = Runner(narrowed(self._plan, predicate))
         found: list[Witness] = []
-        for number, guess in enumerate(self._guesses(predicate)):
-            for base in self._bases:
-                witness = self._tried(predicate, [fact.moved(base) for fact in guess])
-                if witness is not None:
-                    found.append(witness)
-            if self.is_over() or number >= _GUESSES or len([item for item in found if item.ends]) >= _ENOUGH:
+        guesses: list[tuple[Fact, ...]] = []
+        for guess in self._guesses(predicate):
+            guesses.append(guess)
+            found += self._at_all_times(predicate, guess)
+            if self.is_over() or len(guesses) >= _GUESSES or len([item for item in found if item.ends]) >= _ENOUGH:
                 break
+        if not found:
+            found = self._changed(predicate, guesses[:_CHANGED])
         if not found:
             return None
         best = min(found, key=lambda item: (not item.ends, item.size))
         best = self._shrunk(best)
         return best if best.ends else self._shrunk(self._ended(best))
+
+    def _at_all_times(self, predicate: str, guess: Sequence[Fact]) -> list[Witness]:
+        """The witnesses that a guess is, at the times at which it is tried."""
+        tried = [self._tried(predicate, [fact.moved(base) for fact in guess]) for base in self._bases]
+        return [witness for witness in tried if witness is not None]
+
+    def _changed(self, predicate: str, guesses: Sequence[tuple[Fact, ...]]) -> list[Witness]:
+        """The first witnesses among guesses with other values, and with facts beside them."""
+        for guess in sorted(guesses, key=len):
+            for facts in variants(guess, (self._book,), self.fields):
+                if self.is_over():
+                    return []
+                found = self._at_all_times(predicate, facts)
+                if found:
+                    return found
+        return []
 
     def flapping(self) -> Iterator[tuple[Band, Band, Witness]]:
         """Assignments that undo each other while a reading stays the same, with what becomes of the state meanwhile."""

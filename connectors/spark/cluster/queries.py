@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from tidelog.plans.diagnostics.errors import ConnectorError
@@ -92,6 +92,8 @@ def told_in_a_line(is_stopped: Callable[[], bool] = lambda: False) -> Iterator[N
 
 def why(error: Exception) -> str:
     """What an error of Spark's comes from, in a line, with the remedy where one is known."""
+    if isinstance(error, Py4JNetworkError | ConnectionError):  # nobody else is asked directly
+        return "its process (the JVM) has ended, killed or for lack of memory: `--log FILE` keeps what it says"
     texts = [str(error), *_causes(error)]
     for text in texts:
         for pattern, said in _KNOWN:

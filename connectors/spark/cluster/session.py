@@ -61,7 +61,11 @@ def spark_session(
     for key, value in (chosen | dict(settings or {})).items():
         builder = builder.config(key, value)
     with _standard_error_in(log), _own_python_as(python):  # the JVM inherits it, and with it all that Spark says
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    server = getattr(getattr(session, "sparkContext", None), "_accumulatorServer", None)
+    if server is not None:  # it would print a page of its own where the JVM is killed, which is told elsewhere
+        server.handle_error = lambda *_: None
+    return session
 
 
 @contextmanager

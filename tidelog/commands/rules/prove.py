@@ -108,7 +108,12 @@ def write_scenarios(proof: Proof, program: str, file: str) -> None:
     if not proof.witnesses:
         say(f"`{file}` is not written: no facts were found that make an output begin")
         return
-    made = scenarios(proof.plan, Path(program), path.parent.resolve(), list(proof.witnesses.values()))
+    made, passed = scenarios(proof.plan, Path(program), path.parent.resolve(), list(proof.witnesses.values()))
+    for name, witness in proof.witnesses.items():
+        if witness not in passed:
+            say(f"the test of `{name}` does not pass, and is not written: has `{program}` been changed meanwhile?")
+    if not passed:
+        return
     try:
         with path.open("x", encoding="utf-8", newline="\n") as out:
             out.write(made)
@@ -116,4 +121,4 @@ def write_scenarios(proof: Proof, program: str, file: str) -> None:
         raise SpecError(f"--scenarios: `{file}` is there already, and may have been edited: name another file") from error
     except OSError as error:
         raise SpecError(f"--scenarios: cannot write `{file}`: {error.strerror}") from error
-    say(f"{count(len(proof.witnesses), 'test')} written to `{file}`: run `tidelog test {file}`")
+    say(f"{count(len(passed), 'test')} written to `{file}`: run `tidelog test {file}`")
