@@ -166,6 +166,7 @@ class Corrections:
     async def _correct(
         self, source: str, wanted: Sequence[Retraction], head: Head, fresh: Sequence[Event], done: Correction
     ) -> None:
+        self._session.check_whole()
         points = await self._in_thread(lambda: self._points(head))
         within = [item for item in wanted if self._is_within(item, points, done)]
         if not within:

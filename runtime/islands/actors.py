@@ -199,11 +199,18 @@ class Actor:
         self._order_spare(must=True)  # an earlier one may not know what is told no more
 
     def go_on_from(self, state: bytes) -> None:
-        """Go on from this state, whatever was told before; no answer is awaited."""
+        """Go on from this state, whatever was told before; no answer is awaited.
+
+        A part that was told something is replaced: a state is read by those that were told nothing.
+        """
+        if self.aside:
+            return
         self._log.clear()
         self._state, self._is_saving, self._fresh = state, False, 0
         try:
-            self._send_state(state)
+            if self._told:
+                self._renew(anew=True)
+            self._tell_again(None)
         except BrokenError:
             self._begin_again()
         self._order_spare(must=True)

@@ -402,6 +402,9 @@ class Reasoner:
     def come_up(self) -> None:
         """Let all be told that is known, as before a state is stored with those of others."""
 
+    def check_whole(self) -> None:
+        """SnapshotError where a part of it is gone, so that it has no state."""
+
     def close(self) -> None:
         """Nothing more is handed in or asked: let go what belongs to the session alone."""
 

@@ -117,6 +117,8 @@ def some_settings(draw: st.DrawFn, sources: Sequence[str], modes: Sequence[EmitM
 class Moving:
     """Goes on with another layout before some steps, from the state; where none can be had just then, as it was.
 
+    With its own layout a session goes on in its place, with the actors that it has.
+
     None as a layout is one task.
     """
 
@@ -134,6 +136,10 @@ class Moving:
             self.put_off += 1
             return session
         heard.pull(session)  # what has come up for the state is told
+        if isinstance(session, SpreadReasoner) and session.layout == self._moves[number]:  # as where facts are taken back
+            session.load(state)
+            self.moved += 1
+            return session
         other = session_of(session.plan, session.settings, self._moves[number])
         other.load(state)
         session.close()

@@ -143,7 +143,7 @@ def test_spread_it_tells_what_one_task_tells(family: str, data: st.DataObject, l
     settings = data.draw(some_settings(sources))
     steps = data.draw(scripts(plan, records, sources))
     at = st.integers(0, len(steps) - 1)
-    moves = data.draw(st.dictionaries(at, st.sampled_from((*LAYOUTS, None)), max_size=3))
+    moves = data.draw(st.dictionaries(at, st.sampled_from((*LAYOUTS, None, layout, layout)), max_size=3))
     note(f"{plan.program.text}\n{records}\n{moves}\n{settings}")
     with limits(**some):
         expected = heard_of(session_of(plan, settings, None), steps)
