@@ -38,7 +38,7 @@ def test_bash_completes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: 
         "tidelog|run|--emit|-EMPTY-": "intervals final changes points",
         "tidelog|check|pu": "pump.tide",
         "tidelog|materialise|pump.tide|pump": "pump.tide pump.txt",
-        "tidelog|spark|in": "ingest",
+        "tidelog|tables|opt": "optimize",
     }
     done = subprocess.run(["bash", "-c", ASK, "bash", *asked], capture_output=True, text=True, check=True, timeout=WAIT)
     assert [sorted(line.split()) for line in done.stdout.splitlines()] == [sorted(text.split()) for text in asked.values()]

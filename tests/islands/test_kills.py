@@ -55,6 +55,9 @@ def stream(random: Random, length: int) -> list[list[Record]]:
     return found  # type: ignore[return-value]
 
 
+HOWS = ("before", "behind", "behind", "nursery", "behind")
+
+
 class Killer:
     """Kills a worker before or behind something that is sent to it, or its nursery; again once others have answered."""
 
@@ -85,7 +88,7 @@ class Killer:
         if landed <= self._landed + 1:
             return ""
         self._landed, self.left = landed, self.left - 1
-        return self.random.choice(("before", "behind", "behind", "behind", "nursery"))
+        return HOWS[self.left % len(HOWS)]
 
     def kill(self, link: WorkerLink, how: str) -> None:
         self.done[how] += 1

@@ -57,7 +57,7 @@ async def test_points_become_facts_by_both_interfaces() -> None:
         assert [(answer.status_code, answer.text) for answer in (old, new, none, now)] == [(204, "")] * 4
         await until(lambda: len(run.sink.answers) >= 4)
     assert run.sink.answers == [("hot", (name,), at, at) for name, at in (("a", 1), ("b", 2), ("c", 3), ("d", 5))]
-    assert heard[0] == Message("room/a", b'{"site":"n","celsius":90.0,"time":1000000000}', 5.0)
+    assert heard[0] == Message("room/a", b'{"site":"n","celsius":90.0,"time":1000000000}', 5.0, place="points:3")
 
 
 async def test_bad_lines_cost_nothing_else_and_are_told_as_influxdb_does() -> None:

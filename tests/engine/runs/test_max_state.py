@@ -210,9 +210,9 @@ def test_a_recursion_that_goes_on_is_bounded() -> None:
 
 def test_what_is_not_decided_for_want_of_room_says_so() -> None:
     """`entails` and `consistent` tell why materialisation did not decide."""
-    plan = tidelog.compile_batch("q(X,Y,Z) :- p(X), p(Y), p(Z).")
+    plan = tidelog.compile_batch("q(X,Y,Z) :- p(X), p(Y), p(Z). found(0) :- q(X,Y,Z), X > Y + Z + 1000.")
     facts = [plan.record("p", [number], time=0) for number in range(100)]
-    decision = tidelog.entails(plan, facts, plan.record("q", [1, 1, 1], time=0), "materialise", max_state=5_000)
+    decision = tidelog.entails(plan, facts, plan.record("found", [0], time=0), "materialise", max_state=5_000)
     assert decision.answer == "undecided"
     assert "grown beyond 5,000 rows" in decision.reason
     assert tidelog.consistent(plan, facts, max_state=5_000).answer == "true"
