@@ -98,7 +98,7 @@ def _are_same(found: Sequence[tuple[Any, ...]], wanted: Sequence[tuple[Any, ...]
     """Whether rows are the same, but for the last digit of numbers that were rounded: tools add in different orders."""
     pairs = zip(sorted(found, key=_place), sorted(wanted, key=_place), strict=False)
     return len(found) == len(wanted) and all(
-        abs(one - other) < _DIGIT if isinstance(one, float) and isinstance(other, float) else one == other
+        one == other or (isinstance(one, float) and isinstance(other, float) and abs(one - other) < _DIGIT)
         for row, its in pairs
         for one, other in zip(row, its, strict=True)
     )
