@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -98,7 +98,7 @@ class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
     worker_bytes: Count | None = None
     """How much memory a worker may take for what it holds."""
     spares: bool = True
-    answers_within: Positive = 60.0
+    answers_within: Annotated[float, msgspec.Meta(ge=1)] = 60.0
     """Seconds."""
 
 
