@@ -72,10 +72,11 @@ tidelog run high.tide --in levels.txt --http 127.0.0.1:0 > said 2>&1 & served=$!
 until grep -q http:// said || ! kill -0 $served 2> /dev/null; do sleep 0.1; done
 kill -TERM $served; wait $served; cat said; grep http:// said
 """
+OUTBOX = "test -e box || tidelog run high.tide --in levels.txt --out spark+outbox:box"
 NEEDING = {
     "calendar": ("tidelog check holidays.tide", "tidelog[calendar]"),
     "completion": ("tidelog completion bash", "tidelog[completion]"),
-    "delta": ("tidelog tables optimize . || true", "tidelog[delta]"),
+    "delta": (f"{OUTBOX} && tidelog ingest --from box --to tables --once && ls tables", "tidelog[delta]"),
     "demo": ("$PYTHON tide.py", "pygments"),
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),
     "gateway": ("tidelog gateway mqtt.toml --check", "tidelog[gateway]"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from time import thread_time
+from time import process_time
 
 from tidelog.compiling import compile
 from tidelog.editing.rechecking import Rechecker
@@ -112,8 +112,8 @@ def examine(look: Look, folder: Path, *, deeply: bool) -> Findings:
 
 def hints(plan: Plan) -> tuple[Diagnostic, ...]:
     """What is proved of a program, as far as it is within `PROVING` seconds of computing."""
-    end = thread_time() + PROVING
-    return tuple(replace(item, severity="hint") for item in findings(plan, lambda: thread_time() > end))
+    end = process_time() + PROVING
+    return tuple(replace(item, severity="hint") for item in findings(plan, lambda: process_time() > end))
 
 
 @uncollected()

@@ -43,13 +43,13 @@ def against(new: Plan, old: Plan, seconds: float) -> Against:
     """Compare two programs within some seconds of computing; SpecError where their times do not mean the same."""
     if new.timeline != old.timeline:
         raise SpecError("--against: the two programs have different timelines, so no facts are those of both")
-    begun = time.thread_time()
+    begun = time.process_time()
     names = list(dict.fromkeys([*new.outputs, *old.outputs]))
     sides = [(name, first, second) for name in names for first, second in ((new, old), (old, new)) if name in first.outputs]
     found: list[tuple[Plan, Comparison]] = []
     for number, (name, first, second) in enumerate(sides, 1):
         end = begun + seconds * number / len(sides)
-        found.append((first, _compared(name, first, second, lambda: time.thread_time() > end)))  # noqa: B023
+        found.append((first, _compared(name, first, second, lambda: time.process_time() > end)))  # noqa: B023
     return Against(
         tuple(comparison for plan, comparison in found if plan is new),
         tuple(comparison for plan, comparison in found if plan is old),

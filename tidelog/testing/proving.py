@@ -46,12 +46,12 @@ class _Timer:
     """Says when a share of the time is over: of computing, so that a machine with other work decides no less."""
 
     seconds: float
-    begun: float = field(default_factory=time.thread_time)
+    begun: float = field(default_factory=time.process_time)
 
     def share(self, part: float) -> Callable[[], bool]:
         """Whether so much of the whole time is over."""
         end = self.begun + self.seconds * part
-        return lambda: time.thread_time() > end
+        return lambda: time.process_time() > end
 
 
 def prove(plan: Plan, seconds: float) -> Proof:
