@@ -12,10 +12,10 @@ from tidelog.connectors.lake.library import deltalake
 
 if TYPE_CHECKING:
     from tidelog.connectors.lake.arguments import parse_declaration, parse_fields
-    from tidelog.connectors.lake.ingest import Ingestion
+    from tidelog.connectors.lake.gateways.ingest import Ingestion
+    from tidelog.connectors.lake.gateways.origins import Access
     from tidelog.connectors.lake.lake import open_lake, open_table
     from tidelog.connectors.lake.old_tables import take_over
-    from tidelog.connectors.lake.origins import Access
     from tidelog.connectors.lake.upkeep import compact, vacuum
 
 __all__ = [
@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Access": "origins",
-    "Ingestion": "ingest",
+    "Access": "gateways.origins",
+    "Ingestion": "gateways.ingest",
     "compact": "upkeep",
     "open_lake": "lake",
     "open_table": "lake",

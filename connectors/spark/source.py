@@ -17,8 +17,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from tidelog.connectors.lake.arguments import PLAIN, ArgumentColumn, agreed, column_of, parse_fields
-from tidelog.connectors.lake.origins import Origin, read_origins, read_schemas
-from tidelog.connectors.lake.sites import share
+from tidelog.connectors.lake.gateways.origins import Origin, read_origins, read_schemas
+from tidelog.connectors.lake.gateways.sites import share
 from tidelog.connectors.lake.times import has_dates
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.connectors.spark.cluster.shipping import prepare_workers

@@ -20,7 +20,7 @@ from tidelog.runtime.batch.strategies import News, Optimised, Seminaive, Strateg
 from tidelog.runtime.batch.wiring import Derived, Frame
 
 if TYPE_CHECKING:
-    from tidelog.runtime.batch.column_rounds import ColumnRounds
+    from tidelog.runtime.batch.columnar.rounds import ColumnRounds
 
 _FIRST_CHECK = 4
 _SPREAD = 2
@@ -96,7 +96,7 @@ class StratumRun:
         """The strategy in columns, where that is worth it, and all steps can be followed so."""
         if not goes_in_columns(self._plan, self.stratum, self._known.loaded):
             return None
-        from tidelog.runtime.batch.column_rounds import ColumnRounds  # noqa: PLC0415 - few facts need no NumPy
+        from tidelog.runtime.batch.columnar.rounds import ColumnRounds  # noqa: PLC0415 - few facts need no NumPy
 
         return ColumnRounds(self._plan, self.stratum, self._known, self._frame)
 

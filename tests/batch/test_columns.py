@@ -22,7 +22,8 @@ from tidelog.plans.compiling.batch import BatchPlan, compile_batch
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError
 from tidelog.plans.tree.syntax import Program
-from tidelog.runtime.batch import choosing, column_rounds, materialisation
+from tidelog.runtime.batch import choosing, materialisation
+from tidelog.runtime.batch.columnar import rounds
 from tidelog.runtime.batch.materialisation import Materialisation
 
 ROUNDS = 30
@@ -90,7 +91,7 @@ def test_they_end_as_rows_do(data: st.DataObject, kind: Kind, fragment: Features
     rows, columns = both(plan, records_of(plan, facts), data.draw(st.sampled_from([None, 20])))
     where = show(program, facts)
     with (
-        patch.object(column_rounds, "SMALL_ROUNDS", small),
+        patch.object(rounds, "SMALL_ROUNDS", small),
         patch.object(materialisation, "MOST_ROUNDS", 200),
         patch.object(materialisation, "MOST_ROUNDS_TO_REPEAT", 300),
     ):
@@ -140,7 +141,7 @@ def test_what_repeats_for_ever_is_as_by_rows(data: st.DataObject, tiny: Tiny, sm
     facts = data.draw(few_facts(program, tiny))
     plan = compiled_tiny(program)
     with (
-        patch.object(column_rounds, "SMALL_ROUNDS", small),
+        patch.object(rounds, "SMALL_ROUNDS", small),
         patch.object(materialisation, "MOST_ROUNDS", 100),
         patch.object(materialisation, "MOST_ROUNDS_TO_REPEAT", 150),
     ):

@@ -24,9 +24,9 @@ from tidelog.connectors.lake import files as files_module
 from tidelog.connectors.lake import syncing, writing
 from tidelog.connectors.lake.arguments import parse_fields
 from tidelog.connectors.lake.files import TableFiles
-from tidelog.connectors.lake.ingest import Ingestion
+from tidelog.connectors.lake.gateways.ingest import Ingestion
+from tidelog.connectors.lake.gateways.sites import Sites
 from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.sites import Sites
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from waiting import eventually

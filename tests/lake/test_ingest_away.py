@@ -14,8 +14,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from tidelog.connectors.http import HttpServer, HttpSettings
-from tidelog.connectors.lake.ingest import Ingestion
-from tidelog.connectors.lake.origins import Access
+from tidelog.connectors.lake.gateways.ingest import Ingestion
+from tidelog.connectors.lake.gateways.origins import Access
 from tidelog.connectors.outbox.client import OutboxClient
 from tidelog.connectors.transport.addresses import TcpAddress
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError

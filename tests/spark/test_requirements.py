@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tidelog.commands.signals import noted_signals
-from tidelog.connectors.lake.origins import Access, Origin, read_origins
+from tidelog.connectors.lake.gateways.origins import Access, Origin, read_origins
 from tidelog.connectors.spark.cluster import requirements
 from tidelog.plans.diagnostics.errors import ConnectorError
 

@@ -14,7 +14,7 @@ from children import WAIT
 from tidelog.cli import main
 from tidelog.commands.spark.run import shared
 from tidelog.commands.spark.start import described, interruptible, stream_settings
-from tidelog.connectors.lake.origins import place_of
+from tidelog.connectors.lake.gateways.origins import place_of
 from tidelog.connectors.lake.places import is_remote, on_this_machine, uri_of
 from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.cluster.queries import reason, why

@@ -24,7 +24,7 @@ from children import WAIT
 from spark.quick import environment
 from tidelog.commands.spark.start import described
 from tidelog.connectors.http import HttpServer, HttpSettings
-from tidelog.connectors.lake.origins import NO_ACCESS, Access, Origin, read_origins, source_options
+from tidelog.connectors.lake.gateways.origins import NO_ACCESS, Access, Origin, read_origins, source_options
 from tidelog.connectors.outbox.file import OutboxSchema
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark.running.inputs.arrivals import FACTS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from tidelog.connectors.lake.origins import Origin
+from tidelog.connectors.lake.gateways.origins import Origin
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.spark import TidelogDataSource
 from tidelog.connectors.spark.source import OutboxStreamReader, Reading, share

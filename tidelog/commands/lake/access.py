@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from tidelog.connectors.lake.origins import Access
+from tidelog.connectors.lake.gateways.origins import Access
 from tidelog.connectors.transport.credentials import load_token
 
 

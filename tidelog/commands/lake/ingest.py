@@ -14,7 +14,7 @@ from tidelog.connectors.outbox.client import FORM
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
-    from tidelog.connectors.lake.ingest import Ingestion
+    from tidelog.connectors.lake.gateways.ingest import Ingestion
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

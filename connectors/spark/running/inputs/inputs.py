@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from tidelog.connectors.lake.origins import NO_ACCESS, Access
+from tidelog.connectors.lake.gateways.origins import NO_ACCESS, Access
 from tidelog.connectors.spark.cluster.queries import why
 from tidelog.connectors.spark.running.inputs.blocks import read_lines
 from tidelog.connectors.spark.running.inputs.frames import read_frame

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tidelog.connectors.formats.cache import BoundedCache
 from tidelog.connectors.formats.decoding import Admission
 from tidelog.connectors.formats.lines import RAW_LIMIT
-from tidelog.connectors.lake.origins import Access, read_schemas, source_options
+from tidelog.connectors.lake.gateways.origins import Access, read_schemas, source_options
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.inputs.outboxes import origin_of, scale_of

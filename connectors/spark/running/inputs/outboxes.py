@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tidelog.connectors.lake.origins import Access, Origin, place_of, read_schemas
+from tidelog.connectors.lake.gateways.origins import Access, Origin, place_of, read_schemas
 from tidelog.connectors.outbox.file import OutboxSchema
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.plans.data.timeline import Timeline

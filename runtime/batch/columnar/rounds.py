@@ -16,7 +16,7 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Row
 from tidelog.plans.data.timeline import LIMIT, NEG, POS
 from tidelog.plans.plan.plan import Feed, Step
-from tidelog.runtime.batch.column_store import ColumnFacts, ColumnStore, numbered
+from tidelog.runtime.batch.columnar.store import ColumnFacts, ColumnStore, numbered
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.strategies import News, Strategy, Taken
 from tidelog.runtime.batch.wiring import Derived, Frame, tell_step

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from tidelog.connectors.lake.origins import Origin, Reader
+from tidelog.connectors.lake.gateways.origins import Origin, Reader
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.connectors.transport.backoff import pause_before
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError

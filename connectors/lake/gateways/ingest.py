@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from tidelog.connectors.lake.arguments import ArgumentColumn, column_of
+from tidelog.connectors.lake.gateways.metrics import Counts, write_metrics
+from tidelog.connectors.lake.gateways.origins import NO_ACCESS, Access, Origin, place_of
+from tidelog.connectors.lake.gateways.sites import Site, Sites
+from tidelog.connectors.lake.gateways.sources_file import SourcesFile
 from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.metrics import Counts, write_metrics
-from tidelog.connectors.lake.origins import NO_ACCESS, Access, Origin, place_of
-from tidelog.connectors.lake.sites import Site, Sites
-from tidelog.connectors.lake.sources_file import SourcesFile
 from tidelog.connectors.lake.syncing import mend
 from tidelog.connectors.lake.writing import Parcel, TableWriter
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema

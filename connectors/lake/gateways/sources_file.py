@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from tidelog.connectors.lake.origins import Access, Origin, place_of
+from tidelog.connectors.lake.gateways.origins import Access, Origin, place_of
 from tidelog.plans.diagnostics.errors import SpecError
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidelog.connectors.lake.sites import Site, Sites
+from tidelog.connectors.lake.gateways.sites import Site, Sites
 from tidelog.connectors.store.syncing import replace_file
 from tidelog.plans.diagnostics.errors import ConnectorError
 

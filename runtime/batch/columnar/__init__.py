@@ -1,0 +1,1 @@
+"""Rounds of batch reasoning over numbered rows, in columns."""
