@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
-from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.upkeep import compact
+from tidelog.connectors.lake.opening import open_lake
 
 from .test_tables import DAY, parcel, row, schema, writer
 
@@ -40,7 +39,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "compacted":
         found = hot.look()
         assert found is not None
-        compact(found, 1 << 20)
+        found.compact(1 << 20)
     if request.param == "rewritten":
         hot.write([parcel([row(4, 9, 9, '["e",0.5]')], "sensor: text, value: number")])
     return open_lake(os.fspath(place)).uri("hot")
