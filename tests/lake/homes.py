@@ -27,20 +27,20 @@ class Home:
             patch.setenv("PYICEBERG_CATALOG__LAKE__URI", f"sqlite:///{link}/catalog.db")
             patch.setenv("PYICEBERG_CATALOG__LAKE__WAREHOUSE", os.fspath(link / "ware house"))
         self.tables = "iceberg:lake.plant" if kind == "iceberg" else os.fspath(link / "tables")
-        (folder / "home 0").mkdir(parents=True)
+        (folder / "home-0").mkdir(parents=True)
         self.use("0")
 
     def copy(self, name: str) -> None:
         """Keep what there is now under a name."""
-        shutil.copytree((self._folder / "home").resolve(), self._folder / f"home {name}")
+        shutil.copytree((self._folder / "home").resolve(), self._folder / f"home-{name}")
 
     def use(self, name: str) -> None:
         """Go on with what is kept under a name."""
         library._loaded.cache_clear()  # of which a catalog has the old file open
         link = self._folder / "home"
         link.unlink(missing_ok=True)
-        link.symlink_to(self._folder / f"home {name}")
+        link.symlink_to(self._folder / f"home-{name}")
 
     def drop(self, name: str) -> None:
         """What is kept under a name is needed no more."""
-        shutil.rmtree(self._folder / f"home {name}")
+        shutil.rmtree(self._folder / f"home-{name}")

@@ -101,7 +101,7 @@ def test_batches_make_no_difference(data: st.DataObject, kind: Kind, tmp_path_fa
     ends = st.tuples(st.integers(0, 40), st.integers(0, 6), st.booleans(), st.sampled_from("ab"))
     drawn = data.draw(st.lists(ends, min_size=1, max_size=14))
     rows = [
-        row(number, 30_000 * low, None if is_endless and low > 35 else 30_000 * (low + length), f'["{key}"]')
+        row(number, 30_000 * low, None if is_endless and low > 20 else 30_000 * (low + length), f'["{key}"]')
         for number, (low, length, is_endless, key) in enumerate(drawn, 1)
     ]
     cuts = [*sorted(data.draw(st.lists(st.integers(1, len(rows)), max_size=3))), len(rows)]

@@ -80,7 +80,7 @@ NEEDING = {
     "demo": ("$PYTHON tide.py", "pygments"),
     "iceberg": (
         f"{OUTBOX} && mkdir -p lake && export PYICEBERG_CATALOG__LAKE__URI=sqlite:///lake/c.db "
-        "PYICEBERG_CATALOG__LAKE__WAREHOUSE=lake && tidelog ingest --from box --to iceberg:lake.plant --once && ls lake/plant",
+        "PYICEBERG_CATALOG__LAKE__WAREHOUSE=lake && tidelog ingest --from box --to iceberg:lake.p --once && ls lake/p",
         "tidelog[iceberg]",
     ),
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),

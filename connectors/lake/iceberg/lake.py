@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NAMED = re.compile(r"([^.\s]+)\.(\S+)\Z")
 _OURS = "tidelog.predicate"
 """The property of a table that says which predicate's it is: a namespace may have other tables."""
+_FIRST = ("NamespaceAlreadyExistsError", "IntegrityError")
+"""What says that another process has made a namespace, or a table, at the same moment."""
 _SETTINGS = {
     "write.parquet.row-group-limit": "131072",
     "write.metadata.delete-after-commit.enabled": "true",
@@ -73,8 +75,10 @@ class IcebergLake:
                 found.create_table(self._name(predicate), columns, partition_spec=partitions, properties=noted)
             except errors.TableAlreadyExistsError:
                 return
-            except errors.NamespaceAlreadyExistsError as error:  # another process has made it in between
-                raise Conflict(f"cannot write the table `{self.uri(predicate)}`: {error}") from error
+            except Exception as error:
+                if type(error).__name__ in _FIRST:
+                    raise Conflict(f"cannot write the table `{self.uri(predicate)}`: {error}") from error
+                raise
 
     def predicates(self) -> list[str]:
         """Of which predicates there are tables of ours, in order. ConnectorError where that cannot be seen."""

@@ -26,7 +26,7 @@ from tidelog.connectors.lake.iceberg.library import told
 from tidelog.connectors.lake.iceberg.schemas import columns_of, doc_of, type_of
 from tidelog.connectors.lake.iceberg.upkeep import expire, sweep
 from tidelog.connectors.lake.intervals import Run
-from tidelog.connectors.lake.rows import DAY, Times, as_type, bounds, by_day, runs_of
+from tidelog.connectors.lake.rows import DAY, as_type, bounds, by_day, runs_of
 from tidelog.connectors.lake.tables import Compacted, Keep
 from tidelog.connectors.lake.times import TimeColumn
 from tidelog.connectors.lake.widening import widened_rows
@@ -105,13 +105,12 @@ class IcebergTable:
     def touched(self, schema: pa.Schema, facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> dict[Any, list[Run]]:
         keys = {run.key for run in facts}
         nodes = [str(run.key[0]) for run in facts]
+        low, high = bounds(facts, times)
         where = _IS.And(
-            _within(bounds(facts, times), DATE in schema.names),
-            _IS.GreaterThanOrEqual("node", min(nodes)),
-            _IS.LessThanOrEqual("node", max(nodes)),
+            _within(low, high), _IS.GreaterThanOrEqual("node", min(nodes)), _IS.LessThanOrEqual("node", max(nodes))
         )
         found: dict[IcebergFile, list[Run]] = {}
-        for file in self._files(where):
+        for file in self._files(*_by_days(where, low if DATE in schema.names else None)):
             for batch in self.rows(file, schema, where):
                 if runs := runs_of(batch, keys):
                     found.setdefault(file, []).extend(runs)
@@ -120,9 +119,11 @@ class IcebergTable:
     def files(self) -> Sequence[IcebergFile]:
         return self._files(_IS.AlwaysTrue())
 
-    def _files(self, where: BooleanExpression) -> list[IcebergFile]:
+    def _files(self, *where: BooleanExpression) -> list[IcebergFile]:
+        """The files that may have rows for one of these conditions, which no file has for two."""
         with told(f"cannot read the table `{self.uri}`"):
-            return [IcebergFile(task.file.file_path, task) for task in self.table.scan(row_filter=where).plan_files()]
+            tasks = chain.from_iterable(self.table.scan(row_filter=each).plan_files() for each in where)
+            return [IcebergFile(task.file.file_path, task) for task in tasks]
 
     def rows(self, file: IcebergFile, schema: pa.Schema, where: BooleanExpression | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of one of its files, with these columns, of those that `where` leaves."""
@@ -252,14 +253,21 @@ class IcebergTable:
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def _within(times: Times, has_dates: bool) -> BooleanExpression:
+def _by_days(where: BooleanExpression, low: float | int | None) -> Sequence[BooleanExpression]:
+    """A condition for rows that end on the day of `low` or later, and one for those that have no end.
+
+    They are two, since the library compares days with the NULL of a partition where a condition has both.
+    """
+    if low is None:
+        return [where]
+    return [_IS.And(where, _IS.GreaterThanOrEqual(DATE, int(low // DAY))), _IS.And(where, _IS.IsNull(DATE))]
+
+
+def _within(low: float | int | None, high: float | int | None) -> BooleanExpression:
     """Rows that may lie within some times."""
-    low, high = times
     found: BooleanExpression = _IS.AlwaysTrue()
     if low is not None:
         found = _IS.And(found, _IS.Or(_IS.GreaterThanOrEqual("end_time", low), _IS.IsNull("end_time")))
-        if has_dates:
-            found = _IS.And(found, _IS.Or(_IS.GreaterThanOrEqual(DATE, int(low // DAY)), _IS.IsNull(DATE)))
     if high is not None:
         found = _IS.And(found, _IS.Or(_IS.LessThanOrEqual("start_time", high), _IS.IsNull("start_time")))
     return found
