@@ -145,14 +145,18 @@ class StageFlow:
 
     def pull(self) -> StageAnswers:
         """What became known since the last call."""
-        if self._fresh or not self._has_begun:
-            self._go_on(self._course.watermark)
+        self._go_through()
         answers, self._answers = self._answers, StageAnswers()
         return answers
 
     def unfinished(self) -> list[str]:
         """What is recursive without an end: nothing of it runs here."""
         return self._course.unfinished()
+
+    def _go_through(self) -> None:
+        """Let all be told that follows from what was taken."""
+        if self._fresh or not self._has_begun:
+            self._go_on(self._course.watermark)
 
     def _go_on(self, watermark: int) -> None:
         fresh = {name: joined(batches, batches[0].width, self.pool) for name, batches in self._fresh.items()}
@@ -186,6 +190,7 @@ class StageFlow:
 
     def deadline(self) -> int:
         """The least watermark at which there is something to tell though no fact comes; POS where nothing is."""
+        self._go_through()
         dues = [POS]
         if not self._looking.says_at_once:
             to_come = self._looking.all_to_come()
@@ -210,8 +215,7 @@ class StageFlow:
 
     def snapshot(self) -> bytes:
         """The whole state; what was not pulled is not part of it."""
-        if self._fresh or not self._has_begun:
-            self._go_on(self._course.watermark)
+        self._go_through()
         course = self._course
         data = _encode(
             _State(
