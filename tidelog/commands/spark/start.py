@@ -45,7 +45,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.ports.interfaces import Told
-from tidelog.runtime.sessions.staged import open_stage
+from tidelog.runtime.columns.flow import open_flow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -216,7 +216,7 @@ class _Run:
         reached = Reached(self._options.checkpoint, self._folder) if len(frames) > 1 else None
         if reached is not None:
             frames = [frame.unionAll(reached.tell(spark, number)) for number, frame in enumerate(frames)]
-        parcels = run_stream(frames, self._job, open_stage, self._lateness)
+        parcels = run_stream(frames, self._job, open_flow, self._lateness)
 
         def take(batch: DataFrame, number: int) -> None:
             delivery.deliver(batch, number)
@@ -280,7 +280,7 @@ def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
     """
     partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
     chosen = {"spark.sql.shuffle.partitions": str(partitions)}
-    if not needs_quiet_batches(job, open_stage):
+    if not needs_quiet_batches(job, open_flow):
         chosen[_QUIET_BATCHES] = "false"
     return {**STREAM_SETTINGS, **_SMALL_PLANS, **chosen}
 
