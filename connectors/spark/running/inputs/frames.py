@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
+from tidelog.connectors.spark.arrow_types import arrow_type
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
 from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
@@ -145,7 +145,7 @@ def layout_of_frame(table: StructType, predicate: str, schema: Schema) -> Layout
     columns: list[tuple[str, pa.DataType]] = []
     for column in table.fields:
         try:
-            columns.append((column.name, to_arrow_type(column.dataType)))
+            columns.append((column.name, arrow_type(column.dataType)))
         except PySparkException:
             if not fields or column.name in (*fields, *TIMES):
                 kind = column.dataType.simpleString()
