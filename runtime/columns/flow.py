@@ -7,7 +7,7 @@ A kernel tells what is known up to a watermark. What follows from facts for sure
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -22,7 +22,7 @@ from tidelog.operators.columns.pool import Pool
 from tidelog.operators.operator import shift
 from tidelog.plans.analysis.horizons.notation import encode_distance
 from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
-from tidelog.plans.data.facts import Fact, Record, format_atom
+from tidelog.plans.data.facts import Fact, Record
 from tidelog.plans.data.saved import taking
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import SnapshotError
@@ -187,6 +187,10 @@ class StageFlow:
         else:
             frontier = watermark if watermark in (NEG, POS) else watermark - self._delays[name]
             self._answers.told += self._emission.receive(name, facts, frontier)
+
+    def noted(self) -> bytes | None:
+        """It keeps no journal."""
+        return None
 
     def deadline(self) -> int:
         """The least watermark at which there is something to tell though no fact comes; POS where nothing is."""

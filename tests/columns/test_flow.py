@@ -10,20 +10,17 @@ from analysis.test_stages import FRAGMENTS, agree, arrivals, compiled, given_pro
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
-import tidelog
 from drawing import drawn
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, lars_programs, lars_streams
 from oracle.open_programs import open_programs, open_streams
 from oracle.programs import Kind, programs
 from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
-from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.stages.stages import Stage, stages_of
+from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
-from tidelog.runtime.columns.flow import StageFlow, open_flow
-from tidelog.runtime.ports.interfaces import StageMode
+from tidelog.runtime.columns.flow import open_flow
 
 WIDE = "timeline integer. input p(x: text, v: number). input q(x: text). "
 
