@@ -24,6 +24,7 @@ from tidelog.plans.proving.budget import Budget, Spent
 from tidelog.plans.proving.case import Bound, Case, Range, at
 from tidelog.plans.proving.emptiness import empty_predicates
 from tidelog.plans.proving.entailing import Prover
+from tidelog.plans.proving.lasting import keeps_itself_up
 from tidelog.plans.proving.rulebook import Clause, Rulebook
 from tidelog.plans.tree.declared.alarms import Alarm, alarms_of, is_of_alarm
 from tidelog.plans.tree.names import predicates, variables
@@ -325,6 +326,8 @@ class Judge:
         """Whether it is proved that a predicate, once it holds, holds for ever."""
         if not self.book.of(predicate) or predicate in self.book.open or predicate in self.book.facts:
             return False
+        if any(keeps_itself_up(clause, self.book.is_integer) for clause in self.book.of(predicate)):
+            return True
         return self._decided("whether it ever ends", f"`{predicate}`", partial(self._lasts, predicate))
 
     def _lasts(self, predicate: str) -> bool:

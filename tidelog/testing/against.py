@@ -15,7 +15,8 @@ from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.proving.judging import Judge
 from tidelog.plans.proving.merging import merged, other
-from tidelog.testing.witnessing import Runner, Searcher, narrowed
+from tidelog.testing.trying import Run, Runner, narrowed
+from tidelog.testing.witnessing import Searcher
 
 Outcome = Literal["more", "nothing more", "undecided"]
 """Of one program beside the other: there are facts of which it tells more; it is proved that there are none; neither."""
@@ -69,6 +70,9 @@ def _tells_no_more(name: str, first: Plan, second: Plan, is_over: Callable[[], b
     return judge.implies(name, other(name))
 
 
+_NOTHING = Run({}, {})
+
+
 class _Finder:
     """Looks for facts of which one program tells more of an output than another."""
 
@@ -104,12 +108,19 @@ class _Finder:
                     yield changed
 
     def _more(self, facts: Sequence[Fact]) -> tuple[Record, ...]:
-        """What the first program tells, at times at which the second one does not."""
-        told = self._first.told(facts).get(self._name, ())
-        if self._second is None or not told:
-            return told
-        both = self._second.told([fact for fact in facts if fact.predicate in self._taken]).get(self._name, ())
+        """What the first program tells, at times at which the second one does not, as far as both are decided."""
+        first = self._first.followed(facts)
+        told = first.told.get(self._name, ())
+        if not told:
+            return ()
+        second = _NOTHING if self._second is None else self._second.followed(self._of_both(facts))
+        limit = min(first.limit(self._name), second.limit(self._name))
+        both = second.told.get(self._name, ())
+        told = tuple((*record[:3], min(record[3], limit)) for record in told if record[2] <= limit)
         return tuple(piece for record in told for piece in _without(record, both))
+
+    def _of_both(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+        return tuple(fact for fact in facts if fact.predicate in self._taken)
 
     def _shrunk(self, facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], tuple[Record, ...]]:
         for fact in facts:
