@@ -279,29 +279,29 @@ class Judge:
     def _same(self, one: str, other: str) -> bool:
         return self._implies(one, other) and self._implies(other, one)
 
-    def implies(self, one: str, other: str) -> bool:
-        """Whether it is proved that one predicate holds only where another of the same arguments does."""
-        if one in self.book.open or not self.book.of(one):
-            return False
-        size = len(self.book.of(one)[0].head.arguments)
-        if any(len(clause.head.arguments) != size for clause in self.book.of(other)):
-            return False
-        return self._decided("whether it says no more", f"`{one}`", partial(self._implies, one, other))
-
     def _implies(self, one: str, other: str) -> bool:
         """Whether each rule of one predicate proves another of the same arguments."""
         if self.book.facts.get(one):
             return False
+        return all(self._proves(clause, other) for clause in self.book.of(one))
+
+    def is_below(self, clause: Clause, other: str) -> bool:
+        """Whether it is proved that what a rule derives holds by another predicate of the same arguments, too."""
+        size = len(clause.head.arguments)
+        if any(len(each.head.arguments) != size for each in self.book.of(other)):
+            return False
+        return self._decided("whether it says no more", self._line(clause), partial(self._proves, clause, other))
+
+    def _proves(self, clause: Clause, other: str) -> bool:
         prover = self._prover()
-        for clause in self.book.of(one):
-            case = Case()
-            new = self.book.renamed(clause)
-            now = prover.assumer.now(case)
-            head, when = Atom(other, new.head.arguments), _reached(new, now)
-            for found in prover.assumer.assume(case, new.body, now):
-                if not prover.is_contradictory(found) and not prover.proves(found, (head,), when):
-                    return False
-        return True
+        case = Case()
+        new = self.book.renamed(clause)
+        now = prover.assumer.now(case)
+        head, when = Atom(other, new.head.arguments), _reached(new, now)
+        return all(
+            prover.is_contradictory(found) or prover.proves(found, (head,), when)
+            for found in prover.assumer.assume(case, new.body, now)
+        )
 
     def excluding(self, outputs: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Pairs of outputs that never hold at one time of the same things."""

@@ -14,8 +14,8 @@ def keeps_itself_up(clause: Clause, is_integer: bool) -> bool:
     """Whether by this rule alone its head, once it holds, holds for ever: proved by going on from each time to the next.
 
     Where the head holds at t, it holds by the rule at t + d, for all distances d of a range. For whole times it is enough
-    that 1 is one of them. For others the range has to begin at t or before it, and to end behind it; whether it is open there
-    makes no difference.
+    that 1 is one of them. For others the range has to begin at t or before it, and to end behind it; whether its ends are
+    open makes no difference.
     """
     if len(clause.body) != 1 or clause.head.at is not None:
         return False
