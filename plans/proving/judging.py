@@ -20,7 +20,7 @@ from itertools import combinations
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.proving.assuming import DEPTH
-from tidelog.plans.proving.budget import Budget, Spent
+from tidelog.plans.proving.budget import Budget, Question, Spent, why
 from tidelog.plans.proving.case import Bound, Case, Range, at
 from tidelog.plans.proving.emptiness import empty_predicates
 from tidelog.plans.proving.entailing import Prover
@@ -33,6 +33,7 @@ from tidelog.plans.tree.syntax import Atom, Formula, Variable
 
 STEPS = 2500
 """So many steps for each question."""
+ENDING = "whether it ever ends"
 _NO_RULES = tuple("" for _ in range(DEPTH))
 """A path so long that no rule is put in."""
 
@@ -42,7 +43,7 @@ class Judge:
     """What is proved of a program. Rules go by their numbers, and parts of bodies by their places.
 
     `dead` are rules that never derive anything, each with parts that never hold together; `undecided` questions that were
-    not decided within the budget, by name: what was asked, and of what.
+    not decided within the budget.
     """
 
     book: Rulebook
@@ -52,7 +53,7 @@ class Judge:
     needless_parts: list[tuple[int, int]] = field(default_factory=list)
     alike: list[tuple[str, str]] = field(default_factory=list)
     lasting_ones: list[str] = field(default_factory=list)
-    undecided: list[tuple[str, str]] = field(default_factory=list)
+    undecided: list[Question] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._budget = Budget(STEPS, lambda: self.is_over())  # noqa: PLW0108 - it is another one later
@@ -67,7 +68,7 @@ class Judge:
         try:
             return ask()
         except (Spent, RecursionError):
-            self.undecided.append((question, of))
+            self.undecided.append(Question(question, of, why(self.is_over())))
             return False
 
     def _clauses(self) -> Iterator[Clause]:
@@ -328,7 +329,7 @@ class Judge:
             return False
         if any(keeps_itself_up(clause, self.book.is_integer) for clause in self.book.of(predicate)):
             return True
-        return self._decided("whether it ever ends", f"`{predicate}`", partial(self._lasts, predicate))
+        return self._decided(ENDING, f"`{predicate}`", partial(self._lasts, predicate))
 
     def _lasts(self, predicate: str) -> bool:
         prover = self._prover()

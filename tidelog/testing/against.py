@@ -11,6 +11,7 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.below import Beside
+from tidelog.plans.proving.budget import Reason, why
 from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
@@ -27,14 +28,14 @@ _PROOFS = 0.4
 class Comparison:
     """What one program tells of an output beside another: `facts` of which it tells `told`, which the other does not.
 
-    Where it is undecided, `is_spent` says that the time was over.
+    Where it is undecided, `reason` says why.
     """
 
     output: str
     outcome: Outcome
     facts: tuple[Fact, ...] = ()
     told: tuple[Record, ...] = ()
-    is_spent: bool = False
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def against(new: Plan, old: Plan, seconds: float) -> Against:
 def _shown(name: str, first: Plan, second: Plan, is_over: Callable[[], bool]) -> Comparison:
     """Facts that show what one program tells more, or that none were found."""
     told = _Finder(name, first, second, is_over).find()
-    return Comparison(name, "undecided", is_spent=is_over()) if told is None else Comparison(name, "more", *told)
+    return Comparison(name, "undecided", reason=why(is_over())) if told is None else Comparison(name, "more", *told)
 
 
 _NOTHING = Run({}, {})
