@@ -115,7 +115,9 @@ def test_no_witness_violates_a_constraint() -> None:
     (fact,) = prove(plan, 60.0).witnesses["a"].facts
     assert fact.row == ("room1", 90)
     never = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, _).")
-    assert prove(never, 60.0).answers == {"a": "undecided"}
+    proof = prove(never, 60.0)
+    assert proof.answers == {"a": "undecided"}
+    assert ("whether it can hold", "`a`", "nothing was found") in proof.undecided
 
 
 JAMMED = "timeline integer, unit 1 s. input door(room: text, s: text). output a(room). a(R) :- door(R, jammed). "
