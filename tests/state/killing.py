@@ -181,7 +181,7 @@ def run() -> None:
     (place / "temp.csv").write_text("\n".join(["time,sensor,value", *LINES]))
     read = Descriptor.read
     Descriptor.read = lambda self, limit=PIECE: read(self, limit)  # type: ignore[method-assign]
-    ledger._PAUSE = 0
+    pace._PAUSE = 0
     ledger._LEAST_WAIT = 0.001
     snapshots.REPLAY_SECONDS = 0.01
     golden, _ = outcome(place / "golden", sink, 0, mode)
