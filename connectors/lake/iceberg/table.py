@@ -146,6 +146,8 @@ class IcebergTable:
             if numbers:
                 transaction.set_properties(numbers)
             self._put(transaction, list(old), [(day, chain.from_iterable(each)) for day, each in days.items()])
+            if old and not new.num_rows:  # rows are to be forgotten, of which this snapshot's statistics tell
+                self._put(transaction, [], [])
 
         self._commit(change)
 
