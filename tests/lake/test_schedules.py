@@ -73,7 +73,5 @@ def test_rows_of_one_node_in_two_outboxes_are_merged(
                 step(box)
         step("delete")
         found = [(each["start"], each["end"]) for each in table_rows(place, "hot")]
-    runs = [
-        Run((), str(low), str(high), False, False, 1, 1, None, 1, "") for each in waiting.values() for low, high in each
-    ]
+    runs = [Run((), str(low), str(high), False, False, 1, 1, None, 1, "") for each in waiting.values() for low, high in each]
     assert sorted(found) == sorted((run.start, run.end) for run in coalesce(runs, integer=True))
