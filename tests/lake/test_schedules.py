@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import drawn
 from tidelog.connectors.lake.conditions import parse_conditions
 from tidelog.connectors.lake.deleting import delete
 from tidelog.connectors.lake.delta.table import DeltaLakeTable
@@ -24,6 +25,7 @@ BOXES = ("old", "new")
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@drawn(50)
 @given(
     facts=st.lists(st.tuples(st.sampled_from(BOXES), st.integers(0, 12), st.integers(0, 3)), min_size=2, max_size=9),
     order=st.lists(st.sampled_from([*BOXES, "compact", "delete"]), max_size=6),
