@@ -19,6 +19,8 @@ import pyspark
 from children import WAIT, child
 
 HOME = os.path.dirname(pyspark.__file__)
+COMPILED = ("msgspec", "pyarrow", "pandas", "numpy", "protobuf", "python-dateutil", "six", "tzdata", "pytz")
+"""What a cluster's Python has that runs frames of PySpark, and msgspec; nothing else of what tidelog needs."""
 _JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile(r"Successfully registered with master")

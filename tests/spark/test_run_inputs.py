@@ -18,7 +18,6 @@ import pytest
 from lake.buckets import bucket
 from pyspark.errors import PythonException
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
 
 import tidelog
 from spark.packs import facts_in
@@ -26,6 +25,7 @@ from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.lake import Ingestion, parse_fields
 from tidelog.connectors.lake.delta.library import deltalake, storage_options
+from tidelog.connectors.spark.arrow_types import arrow_type
 from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
 from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
@@ -462,7 +462,7 @@ def rows(
     schema = job(program).plan.schema
     layout = layout_of_frame(table(**columns), predicate, schema)
     arrays = [
-        pa.array(each, to_arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
+        pa.array(each, arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
     ]
     read = FrameReader(schema, predicate, layout).read(pa.RecordBatch.from_arrays(arrays, list(columns)), "t", None)
     assert {record[0] for record in read.records} <= {predicate}

@@ -22,10 +22,8 @@ from tidelog.connectors.spark.cluster.shipping import is_pure, pack
 from tidelog.connectors.spark.places import environment
 from tidelog.plans.diagnostics.errors import SpecError
 
-from .cluster import bare_python, cluster
+from .cluster import COMPILED, bare_python, cluster
 
-COMPILED = ("msgspec", "pyarrow", "pandas", "numpy", "protobuf", "python-dateutil", "six", "tzdata", "pytz")
-"""What a cluster's Python has that runs frames of PySpark, and msgspec; nothing else of what tidelog needs."""
 PROGRAM = """
 timeline integer, unit 1 s.
 input temp(sensor: text, value: number).

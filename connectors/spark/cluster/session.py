@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shlex
 import shutil
@@ -13,6 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from tidelog.connectors.spark.cluster.connect import refuse_connect
+
+logger = logging.getLogger("tidelog")
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -42,12 +47,18 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     python: str | None = None,
 ) -> SparkSession:
-    """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
+    """The Spark session of this process, started on `cores` cores of this machine if there is none yet. One that is there is
+    returned as it is: none of its settings is changed, and what is asked for here, and is otherwise there, is logged.
 
     Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
     `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
     listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path.
     """
+    refuse_connect("`spark_session`", master)
+    found = SparkSession.getActiveSession()
+    if found is not None:
+        _note_differences(found, {**_SETTINGS, **dict(settings or {})})
+        return found
     chosen = {**_SETTINGS}
     if master is None or master.startswith("local"):
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -66,6 +77,17 @@ def spark_session(
     if server is not None:  # it would print a page of its own where the JVM is killed, which is told elsewhere
         server.handle_error = lambda *_: None
     return session
+
+
+def _note_differences(session: SparkSession, wanted: Mapping[str, str]) -> None:
+    """Say which settings a session that is there has otherwise than they are wanted."""
+    others = [f"{name}={session.conf.get(name, 'not set')}" for name in wanted if _is_other(session, name, wanted[name])]
+    if others:
+        logger.warning("the session that is there stays as it is: %s", ", ".join(sorted(others)))
+
+
+def _is_other(session: SparkSession, name: str, wanted: str) -> bool:
+    return name.startswith("spark.sql.") and session.conf.get(name, None) != wanted
 
 
 @contextmanager

@@ -11,14 +11,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import pyarrow as pa
 from pyspark import cloudpickle
 
 from tidelog.connectors.spark.cluster import worker_python
+from tidelog.connectors.spark.cluster.connect import is_connect, session_name
 from tidelog.connectors.spark.cluster.queries import told_in_a_line
 from tidelog.connectors.spark.cluster.worker_python import folder_of, is_there, look
 from tidelog.plans.diagnostics.errors import ConnectorError
@@ -35,11 +37,18 @@ _NEEDED_BY_SPARK = ("pyarrow", "pandas", "google.protobuf")
 _COMPILED = (".so", ".pyd")
 _LEFT_OUT = (*_COMPILED, ".pyc")
 _MOST_LOOKS = 32
+_LOOKS_OF_SERVER = 4
+"""How many workers of a server of Spark Connect are looked at: it does not say how many it has."""
+_SEEN = "host string, digest string, missing array<string>"
+_seen = pa.schema({"host": pa.string(), "digest": pa.string(), "missing": pa.list_(pa.string())})
 _HINT = "bring an environment that has it: `venv-pack -o env.tar.gz`, then `--archives env.tar.gz` (`spark.archives`)"
 
 _by_value: Any = cloudpickle  # it has no types
 _prepared: set[str] = set()
-"""The applications of Spark whose workers have what they need."""
+"""The applications of Spark, and the sessions of Spark Connect, whose workers have what they need."""
+
+_Look = tuple[str, str | None, list[str]]
+"""A worker's host, the digest of its tidelog, and what it lacks."""
 
 
 def prepare_workers(spark: SparkSession) -> None:
@@ -47,18 +56,16 @@ def prepare_workers(spark: SparkSession) -> None:
 
     ConnectorError where their Python is of another version, or lacks what has to be installed there.
     """
-    try:
-        context = spark.sparkContext
-    except AttributeError:  # a session of Spark Connect, which has none
+    if is_connect(spark):
+        _prepare_server(spark)
         return
+    context = spark.sparkContext
     application = context.applicationId or ""
     if context.master is None or context.master.split("[")[0] == "local" or application in _prepared:
         return
-    lacking = _lacking(context)
+    lacking = _lacking(_looks(context))
     if lacking:
-        folder = tempfile.mkdtemp(prefix="tidelog-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        path = pack(lacking, os.path.join(folder, f"{_PACKAGE}.zip"))
+        path = _packed(lacking)
         context.addPyFile(path)
         # the first batch of a stream begins in their Python on this machine, where Spark looks for nothing that was added
         known = context.environment.get("PYTHONPATH")
@@ -66,11 +73,28 @@ def prepare_workers(spark: SparkSession) -> None:
     _prepared.add(application)
 
 
-def _lacking(context: SparkContext) -> list[str]:
+def _prepare_server(spark: SparkSession) -> None:
+    """The same for a session of Spark Connect: a file that it has added is its own, and goes with it."""
+    if session_name(spark) in _prepared:
+        return
+    lacking = _lacking(_looks_of_server(spark))
+    if lacking:
+        spark.addArtifacts(_packed(lacking), pyfile=True)
+    _prepared.add(session_name(spark))
+
+
+def _packed(modules: Sequence[str]) -> str:
+    """The path of a zip with these modules, which is there as long as this process is."""
+    folder = tempfile.mkdtemp(prefix="tidelog-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return pack(modules, os.path.join(folder, f"{_PACKAGE}.zip"))
+
+
+def _lacking(looks: Iterable[_Look]) -> list[str]:
     """What a zip has to bring to the workers; ConnectorError where that would not do."""
     own = worker_python.digest_of(_PACKAGE)
     lacking: set[str] = set()
-    for host, digest, missing in _looks(context):
+    for host, digest, missing in looks:
         if digest != own:
             lacking.add(_PACKAGE)
         for name in missing:
@@ -80,17 +104,41 @@ def _lacking(context: SparkContext) -> list[str]:
     return sorted(lacking)
 
 
-def _looks(context: SparkContext) -> Iterable[tuple[str, str | None, list[str]]]:
-    modules = [*filter(is_there, _NEEDED), *_NEEDED_BY_SPARK]
+def _looks(context: SparkContext) -> Iterable[_Look]:
+    modules = _modules()
     tasks = max(1, min(_MOST_LOOKS, context.defaultParallelism))
 
-    def look_there(_: Iterable[int]) -> Iterator[tuple[str, str | None, list[str]]]:
+    def look_there(_: Iterable[int]) -> Iterator[_Look]:
         yield look(_PACKAGE, modules)
 
-    _by_value.register_pickle_by_value(worker_python)  # a reference would want tidelog to be there
+    with _sent_by_value(), told_in_a_line():
+        return context.parallelize(range(tasks), tasks).mapPartitions(look_there).collect()
+
+
+def _looks_of_server(spark: SparkSession) -> Iterable[_Look]:
+    """The same by a frame, since there are no RDDs behind Spark Connect."""
+    modules = _modules()
+
+    def look_there(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            host, digest, missing = look(_PACKAGE, modules)
+            yield pa.RecordBatch.from_pydict({"host": [host], "digest": [digest], "missing": [missing]}, _seen)
+
+    with _sent_by_value(), told_in_a_line():
+        rows = spark.range(0, _LOOKS_OF_SERVER, 1, _LOOKS_OF_SERVER).mapInArrow(look_there, _SEEN).collect()
+    return [(row.host, row.digest, row.missing) for row in rows]
+
+
+def _modules() -> list[str]:
+    return [*filter(is_there, _NEEDED), *_NEEDED_BY_SPARK]
+
+
+@contextmanager
+def _sent_by_value() -> Iterator[None]:
+    """Let Spark send the code itself that looks: a reference would want tidelog to be there."""
+    _by_value.register_pickle_by_value(worker_python)
     try:
-        with told_in_a_line():
-            return context.parallelize(range(tasks), tasks).mapPartitions(look_there).collect()
+        yield
     finally:
         _by_value.unregister_pickle_by_value(worker_python)
 

@@ -36,7 +36,7 @@ def read_delta(spark: SparkSession, path: str) -> DataFrame:
     features = sorted({"deletionVectors", "columnMapping"}.intersection(table.protocol().reader_features or ()))
     if features:
         raise SpecError(f"the table `{path}` uses {', '.join(features)}: name it to Spark as `table:NAME`, with Delta's jar")
-    schema = from_arrow_schema(pa.schema(table.schema().to_arrow()))
+    schema = from_arrow_schema(pa.schema(table.schema().to_arrow()), prefer_timestamp_ntz=False)
     names = [os.path.join(place, name) for name in pa.table(table.get_add_actions()).column("path").to_pylist()]
     if not names:
         return spark.createDataFrame([], schema)
