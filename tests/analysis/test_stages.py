@@ -21,6 +21,7 @@ from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.open_programs import open_programs, open_streams
 from oracle.programs import (
+    AWAITING,
     EVERYTHING,
     NON_RECURSIVE,
     PAST_ONLY,
@@ -44,7 +45,7 @@ from tidelog.plans.tree.syntax import Atom, Constant, FactStatement, Field, Form
 from tidelog.plans.tree.traverse import rebuild
 
 COMPARED, WATERMARK = 20, 150
-FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING}
+FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING, "awaiting": AWAITING}
 
 
 def compiled(program: Program) -> Plan:
