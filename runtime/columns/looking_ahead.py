@@ -1,4 +1,4 @@
-"""What a course may say of times behind its frontiers: what follows for sure already, or what would if nothing came any more.
+"""What a course may say of times behind its frontiers: what follows for sure already, or would if nothing came any more.
 
 No kernel of the course changes: copies of them are run to the end of time.
 """
@@ -35,15 +35,7 @@ from tidelog.plans.plan.shapes import lead, lead_of_feed
 from tidelog.runtime.columns.history import ColumnCourse
 
 _Growing = (
-    UnionShape
-    | ToldShape
-    | DilateShape
-    | JoinShape
-    | MoveShape
-    | SteppedShape
-    | ErodeShape
-    | PairShape
-    | ThresholdShape
+    UnionShape | ToldShape | DilateShape | JoinShape | MoveShape | SteppedShape | ErodeShape | PairShape | ThresholdShape
 )
 """Steps that more facts only let say more."""
 _OWN = {LatchShape: 1, LatestShape: 0}

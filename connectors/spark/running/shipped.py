@@ -9,12 +9,14 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.cloudpickle import dumps
+from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+_pickle: Any = cloudpickle.dumps  # it has no types
 _ASKS = "pyspark.sql.streaming.transform_with_state_driver_worker"
 """What Spark runs to learn how the state is called."""
 
@@ -23,7 +25,7 @@ class ShippedProcessor(StatefulProcessor):
     """Another processor, which is made where rows are to be handled."""
 
     def __init__(self, processor: DeclaringProcessor) -> None:
-        self._packed: bytes = dumps(processor)
+        self._packed: bytes = _pickle(processor)
         self._states = processor.states
         self._processor: DeclaringProcessor | None = None
 
@@ -59,21 +61,29 @@ class ShippedProcessor(StatefulProcessor):
         return self._processor
 
 
+@dataclass(frozen=True, slots=True)
 class States:
-    """The state of a stage's groups: how it is called, and of what it is."""
+    """The state of a stage's groups: how it is called, and of what it is. It may keep a journal of what buckets are told."""
 
-    def declare(self, handle: Any) -> tuple[Any, Any]:
-        """The states of buckets, and when these are due, each as Spark gives access to it."""
-        return (
+    keeps_journal: bool = False
+
+    def declare(self, handle: Any) -> list[Any]:
+        """The states of buckets, and when these are due; the journal, and when it was tidied: as Spark gives them."""
+        found = [
             handle.getMapState("sessions", "bucket int", "state binary"),
             handle.getValueState("dues", "dues binary, timer bigint"),
-        )
+        ]
+        if self.keeps_journal:
+            found.append(handle.getMapState("journal", "bucket int, at bigint, first bigint", "block binary"))
+            found.append(handle.getValueState("tidied", "at bigint"))
+        return found
 
 
 class DeclaringProcessor(StatefulProcessor):
     """One whose state is known without it."""
 
-    states = States()
+    def __init__(self, states: States) -> None:
+        self.states = states
 
 
 def _is_asked() -> bool:

@@ -10,9 +10,9 @@ To Spark a key is a group of buckets: it has one timer, at the least deadline of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from time import thread_time_ns
+from time import thread_time_ns, time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,15 +27,15 @@ from tidelog.connectors.spark.running.parcels import (
     COLUMN,
     COLUMNS,
     FACT,
+    JOURNAL,
     SCHEMA,
     SPAN,
     InOrder,
     Parcels,
-    Routes,
     facts_of,
     needs_places,
 )
-from tidelog.connectors.spark.running.shipped import DeclaringProcessor, ShippedProcessor
+from tidelog.connectors.spark.running.shipped import DeclaringProcessor, ShippedProcessor, States
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record, format_record
 from tidelog.plans.stages.stages import Stage
@@ -46,17 +46,28 @@ from tidelog.runtime.ports.interfaces import OpenStage, Rejected, StageSession
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, GroupedData
 
+_TIDIES = 60.0
+"""After so many seconds, or more, it is looked for what need not be kept any more."""
+_decode_block = msgspec.msgpack.Decoder(tuple[int, int, int, int, bytes]).decode
+
 _Pack = tuple[int, str, bytes]
 """Facts of a batch, as the parcel has them that brought them: its kind, its name and its row."""
 
 _decode_dues = msgspec.msgpack.Decoder(dict[int, int]).decode
 
 
-def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lateness: int) -> DataFrame:
+def run_stream(
+    inputs: Sequence[DataFrame],
+    job: Job,
+    open_stage: OpenStage,
+    lateness: int,
+    states: Callable[[Stage], DataFrame] | None = None,
+) -> DataFrame:
     """What follows from streams of facts, as a stream of parcels for users.
 
     Each input has a watermark of its own, the last begin of its facts less the `lateness` (encoded), and the least of them
-    counts; it moves between batches. Facts behind it become letters.
+    counts; it moves between batches. Facts behind it become letters. Where the program took the place of another one,
+    `states` has the sessions of each stage with which it begins: parcels, with their groups as `session`.
     """
     clock = Clock.of(job.plan.timeline)
     parcels = reduce(lambda one, other: one.unionAll(other), [_timed(each, clock, lateness) for each in inputs])
@@ -69,9 +80,17 @@ def run_stream(inputs: Sequence[DataFrame], job: Job, open_stage: OpenStage, lat
             COLUMNS,
             outputMode="Append",
             timeMode="EventTime",
-            initialState=_wake(parcels, job, stage) if works_from_the_start(stage) else None,
+            initialState=_beginning(parcels, job, stage, states),
         )
     return parcels
+
+
+def _beginning(
+    parcels: DataFrame, job: Job, stage: Stage, states: Callable[[Stage], DataFrame] | None
+) -> GroupedData | None:
+    if states is not None:
+        return states(stage).groupBy("session")
+    return _wake(parcels, job, stage) if works_from_the_start(stage) else None
 
 
 def works_from_the_start(stage: Stage) -> bool:
@@ -113,6 +132,7 @@ class StageProcessor(DeclaringProcessor):
     """
 
     def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+        super().__init__(States(keeps_journal=job.keep is not None))
         self._job = job
         self._number = number
         self._open = open_stage
@@ -121,19 +141,36 @@ class StageProcessor(DeclaringProcessor):
         """A task begins."""
         begin_task()
         self._handle = handle
-        self._sessions, self._dues = self.states.declare(handle)
+        self._sessions, self._dues, *others = self.states.declare(handle)
+        if others:
+            self._journal, self._tidied = others
         self._stage = self._job.stages[self._number - 1]
         self._clock = Clock.of(self._job.plan.timeline)
-        self._routes = Routes(self._job.stages, self._job.buckets)
+        self._routes = self._job.routes
         self._reported = self._job.first_read_by(self._number)
         self._is_placed = needs_places(self._job.stages)
         self._parcels = Parcels()
         self._pool = Pool()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        """The stream begins: with its first watermark all sessions of the group do."""
+        """The stream begins: with its first watermark all sessions of the group do; or it goes on, with another program."""
+        if initialState is not None and "kind" in initialState:
+            self._receive(initialState)
+            return
         buckets = range(key[0], self._job.buckets, self._job.groups) if self._stage.key is not None else [0]
         self._keep(dict.fromkeys(buckets, 1), 0)
+
+    def _receive(self, row: Row) -> None:
+        """Take over the state of a bucket, or a block of its journal, from the program before."""
+        bucket, number = row["bucket"], row["lo"]
+        if row["kind"] == JOURNAL:
+            if self._job.keep is not None:
+                self._journal.updateValue((bucket, row["hi"], number), (bytes(row["row"]),))
+            return
+        self._sessions.updateValue((bucket,), (bytes(row["row"]),))
+        dues, timer = self._dues.get() or (None, 0)
+        known = {} if dues is None else _decode_dues(bytes(dues))
+        self._keep({**known, bucket: number} if number else known, timer)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """A batch brings parcels: facts for buckets of this group, or what passes."""
@@ -168,7 +205,21 @@ class StageProcessor(DeclaringProcessor):
         self._parcels.count(BUSY, thread_time_ns() - began)
         if left != due or timer <= now:
             self._keep(left, timer, now)
+        if self._job.keep is not None:
+            self._tidy(self._job.keep)
         return (Row(**row) for row in self._parcels.take().to_pylist())
+
+    def _tidy(self, keep: float) -> None:
+        """Let go what was noted longer ago than it has to be kept."""
+        present, (last,) = int(time() * 1e6), self._tidied.get() or (0,)
+        if last == 0:
+            self._tidied.update((present,))
+        elif present > last + max(_TIDIES, keep / 10) * 1e6:
+            kept: Iterator[tuple[int, int, int]] = self._journal.keys()
+            old = [key for key in kept if key[1] < present - keep * 1e6]
+            for key in old:
+                self._journal.removeKey(key)
+            self._tidied.update((present,))
 
     def _keep(self, dues: dict[int, int], timer: int, now: int = 0) -> None:
         """Note which bucket is due when, and see to it that the first of them is woken."""
@@ -190,6 +241,9 @@ class StageProcessor(DeclaringProcessor):
         if watermark is not None:
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
+        if self._job.keep is not None and (block := session.noted()) is not None:
+            first, _, _, at, _ = _decode_block(block)
+            self._journal.updateValue((bucket, at, first), (block,))
         self._sessions.updateValue((bucket,), (pack_state(session.snapshot()),))
         return self._clock.reaches(session.deadline())
 
