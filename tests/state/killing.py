@@ -20,7 +20,7 @@ from tidelog.cli import main
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.sinks import giving_up
 from tidelog.connectors.transport.descriptors import Descriptor
-from tidelog.runtime.durable import ledger, sink_feeds, snapshots
+from tidelog.runtime.durable import ledger, pace, sink_feeds, snapshots
 from tidelog.runtime.journal.manifest import SinkStanding
 
 MODES = ("before", "after", "torn", "io", "space")

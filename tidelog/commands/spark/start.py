@@ -61,7 +61,7 @@ _SMALL_PLANS = {
 """How Spark plans the batches of a stream."""
 _QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 """Whether a batch is run for the watermark alone, when it has moved."""
-_PARTITIONS = 4
+_PARTITIONS = 2
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 LOCAL_CHECKPOINT = {
     # Hadoop keeps a checksum beside each file of a local file system anyway
