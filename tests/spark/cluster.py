@@ -11,12 +11,15 @@ import venv
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 from queue import Queue
 
 import pyspark
 
 from children import WAIT, child
+from tidelog.connectors.spark.cluster.shipping import NEEDED
+from tidelog.connectors.spark.cluster.worker_python import is_there
 
 HOME = os.path.dirname(pyspark.__file__)
 COMPILED = ("msgspec", "pyarrow", "pandas", "numpy", "protobuf", "python-dateutil", "six", "tzdata", "pytz")
@@ -59,11 +62,23 @@ def _started(stack: ExitStack, name: str, options: Sequence[str], ready: re.Patt
 def bare_python(folder: Path, distributions: Sequence[str]) -> str:
     """An interpreter, as this one, that has these distributions and no others."""
     venv.create(folder, symlinks=True)
-    place = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     for name in distributions:
         told = distribution(name)
         for top in {path.parts[0] for path in told.files or () if path.parts[0] not in ("..", "__pycache__")}:
-            link = place / top
-            if not link.exists():
-                link.symlink_to(os.path.realpath(os.fspath(told.locate_file(top))))
+            _link(folder, os.fspath(told.locate_file(top)))
     return os.fspath(folder / "bin" / "python")
+
+
+def install_tidelog(folder: Path) -> None:
+    """Let such an interpreter have tidelog, and all that it needs in a worker."""
+    for name in ("tidelog", *filter(is_there, NEEDED)):
+        spec = find_spec(name)
+        assert spec is not None
+        _link(folder, next(iter(spec.submodule_search_locations or ()), str(spec.origin)))
+
+
+def _link(folder: Path, path: str) -> None:
+    place = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    link = place / os.path.basename(path)
+    if not link.exists():
+        link.symlink_to(os.path.realpath(path))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PACKAGE = "tidelog"
-_NEEDED = ("anyio", "idna", "sniffio", "typing_extensions", "lark", "msgspec")
+NEEDED = ("anyio", "idna", "sniffio", "typing_extensions", "lark", "msgspec")
 """What tidelog loads in a worker, as far as it is installed here."""
 _NEEDED_BY_SPARK = ("pyarrow", "pandas", "google.protobuf")
 """What PySpark loads in a worker for what is run."""
@@ -46,18 +46,21 @@ _HINT = "bring an environment that has it: `venv-pack -o env.tar.gz`, then `--ar
 _by_value: Any = cloudpickle  # it has no types
 _prepared: set[str] = set()
 """The applications of Spark, and the sessions of Spark Connect, whose workers have what they need."""
+_supplied: set[str] = set()
+"""The sessions of Spark Connect whose workers got it from here."""
 
 _Look = tuple[str, str | None, list[str]]
 """A worker's host, the digest of its tidelog, and what it lacks."""
 
 
-def prepare_workers(spark: SparkSession) -> None:
+def prepare_workers(spark: SparkSession, *, keeps_state: bool = False) -> None:
     """See to it that the workers of a session's cluster can run this tidelog; once a session, and nothing on one machine.
 
-    ConnectorError where their Python is of another version, or lacks what has to be installed there.
+    ConnectorError where their Python is of another version, or lacks what has to be installed there. For a stream that
+    `keeps_state` a server of Spark Connect has to have tidelog itself.
     """
     if is_connect(spark):
-        _prepare_server(spark)
+        _prepare_server(spark, keeps_state=keeps_state)
         return
     context = spark.sparkContext
     application = context.applicationId or ""
@@ -73,14 +76,20 @@ def prepare_workers(spark: SparkSession) -> None:
     _prepared.add(application)
 
 
-def _prepare_server(spark: SparkSession) -> None:
+def _prepare_server(spark: SparkSession, *, keeps_state: bool) -> None:
     """The same for a session of Spark Connect: a file that it has added is its own, and goes with it."""
-    if session_name(spark) in _prepared:
-        return
-    lacking = _lacking(_looks_of_server(spark))
-    if lacking:
-        spark.addArtifacts(_packed(lacking), pyfile=True)
-    _prepared.add(session_name(spark))
+    name = session_name(spark)
+    if name not in _prepared:
+        lacking = _lacking(_looks_of_server(spark))
+        if lacking:
+            spark.addArtifacts(_packed(lacking), pyfile=True)
+            _supplied.add(name)
+        _prepared.add(name)
+    if keeps_state and name in _supplied:  # it sets up the state in a Python on its own machine, which gets no files
+        raise ConnectorError(
+            "the server of Spark Connect has no tidelog of this version, and a stream that keeps state needs it there: "
+            "`pip install tidelog` into the Python of the server, and begin a new session; a batch needs none"
+        )
 
 
 def _packed(modules: Sequence[str]) -> str:
@@ -130,7 +139,7 @@ def _looks_of_server(spark: SparkSession) -> Iterable[_Look]:
 
 
 def _modules() -> list[str]:
-    return [*filter(is_there, _NEEDED), *_NEEDED_BY_SPARK]
+    return [*filter(is_there, NEEDED), *_NEEDED_BY_SPARK]
 
 
 @contextmanager

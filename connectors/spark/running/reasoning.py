@@ -67,7 +67,8 @@ def reason(
     inputs = [_parcels(frame, item, job, plan) for frame, item in zip(data.values(), items, strict=True)]
     if is_stream:
         _check_stream(next(iter(data.values())), job)
-    prepare_workers(next(iter(data.values())).sparkSession)  # the first that runs, once all is right
+    # the first that runs, once all is right
+    prepare_workers(next(iter(data.values())).sparkSession, keeps_state=is_stream)
     told = run_stream(inputs, job, open_stage, lateness) if is_stream else run_history(inputs, job, open_history)
     if output is None:
         return answer_rows(told, plan.timeline)
