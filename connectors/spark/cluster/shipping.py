@@ -72,7 +72,7 @@ def prepare_workers(spark: SparkSession, *, keeps_state: bool = False) -> None:
 def _prepare_here(context: SparkContext) -> bool:
     """Whether workers are of this machine, and run this Python. Where nobody has chosen theirs, it would be the `python3` of
     the path, which in a virtual environment that is not activated is another: they get this one from now on."""
-    if context.master.split("[")[0] != "local":
+    if (context.master or "").split("[")[0] != "local":
         return False
     if is_this_python(context.pythonExec):
         return True
