@@ -11,7 +11,6 @@ from tidelog.connectors import spark
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -67,10 +66,10 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     plan = compile(program) if isinstance(program, str) else program
     spark.check_packages()
     running = import_module("tidelog.connectors.spark.running.reasoning")  # now that PySpark is there
-    staged = import_module("tidelog.runtime.columns.staged")  # and NumPy, which it needs
+    staged, flow = map(import_module, ("tidelog.runtime.columns.staged", "tidelog.runtime.columns.flow"))  # they need NumPy
     frames = data if isinstance(data, Mapping) else {_only_input(plan): data}
     wanted = running.Wanted(output, emit, start, lateness, buckets, problems)
-    found: DataFrame = running.reason(frames, plan, wanted, open_stage, staged.open_history)
+    found: DataFrame = running.reason(frames, plan, wanted, flow.open_flow, staged.open_history)
     return found
 
 

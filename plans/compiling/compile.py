@@ -10,6 +10,7 @@ from tidelog.plans.analysis.horizons.calendar_reach import over_calendars, resti
 from tidelog.plans.analysis.physical.announcing import announcing_steps
 from tidelog.plans.analysis.physical.prospects import find_prospects
 from tidelog.plans.analysis.physical.repeating import pass_on
+from tidelog.plans.analysis.recursion.beginning import cut_what_never_begins
 from tidelog.plans.analysis.recursion.loops import LoopFinder
 from tidelog.plans.asking.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.calendars.declared import calendars_of
@@ -131,7 +132,7 @@ class Compiler:
         self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)
-        known = with_reach(self.steps, self.facts, self.timeline)
+        known = with_reach(cut_what_never_begins(self.steps), self.facts, self.timeline)
         steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
         clocked = {loop.number for loop in loops if loop.order}
         outputs = {name: name for name in self.normal.outputs if name in self.steps}

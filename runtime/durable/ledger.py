@@ -122,19 +122,25 @@ class Ledger:
         self._turn, self._holding, self._work, self._hurry = anyio.Lock(), anyio.Lock(), anyio.Event(), anyio.Event()
         self._owed.begin()
         stored = await self._in_thread(self._store.head)
-        if stored is not None:
+        if stored is None:
+            self._show_begin(self._head)
+        else:
             await self._go_on(unpack_head(stored, self._store.name))
         self._owed.lead()
-        if self._observer is not None:
-            self._observer.going_on(self._owed.run, self._head.events)
         own = not self._owed.has_moved
         await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks, own=own))
         if self._has_changed:  # the program has: what it goes on with is stored before anything else
             await self.commit()
         self.stored = self._owed.committed
 
+    def _show_begin(self, head: Head) -> None:
+        """Tell the observer first: who looks while the state is restored sees no alarm without what people did with it."""
+        if self._observer is not None:
+            self._observer.going_on(head.run, head.events)
+
     async def _go_on(self, head: Head) -> None:
         check_same(head, self._head, self._store.name)
+        self._show_begin(head)
         known = {sink.name: sink for sink in head.sinks}
         head.sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
         before, self._head = self._head, head

@@ -262,7 +262,15 @@ class Leading(Protocol):
         ...
 
 
-class StateStore(Protocol):
+class Journal(Protocol):
+    """What a run was told, as far back as it is kept."""
+
+    def journal(self, first: int = 0) -> Iterator[Input]:
+        """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
+        ...
+
+
+class StateStore(Journal, Protocol):
     """Where a run is stored: each method may wait for the disk. ConnectorError where it fails for good, or is damaged."""
 
     name: str
@@ -289,10 +297,6 @@ class StateStore(Protocol):
 
     def snapshots(self) -> list[int]:
         """Of which events older snapshots are kept, in order; that of the last one may be among them."""
-        ...
-
-    def journal(self, first: int = 0) -> Iterator[Input]:
-        """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
         ...
 
     def begin(self) -> int:

@@ -11,7 +11,7 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Value
-from tidelog.runtime.ports.interfaces import StageMode, StageSession
+from tidelog.runtime.ports.interfaces import OpenStage, StageMode, StageSession
 from tidelog.runtime.sessions.staged import open_stage
 
 Key = Value | None
@@ -24,10 +24,13 @@ class Worker:
     `sleeps`, a session is told neither facts nor watermarks, but where facts come for it, or its deadline has.
     """
 
-    def __init__(self, stage: Stage, start: int | None, *, emit: StageMode, stores: bool, sleeps: bool) -> None:
+    def __init__(
+        self, stage: Stage, start: int | None, *, emit: StageMode, stores: bool, sleeps: bool, opener: OpenStage
+    ) -> None:
         self.stage = stage
         self._start = start
         self._emit, self._stores, self._sleeps = emit, stores, sleeps
+        self._opener = opener
         self._told_up_to: int | None = None
         self._sessions: dict[Key, StageSession] = {}
         self._waiting: dict[Key, list[Record]] = {}
@@ -48,7 +51,7 @@ class Worker:
         return [row[0] for _, row, _, _ in session.pull_records()]
 
     def _open(self, key: Key, state: bytes | None = None) -> StageSession:
-        return open_stage(self.stage, lambda value: value == key, emit=self._emit, start=self._start, state=state)
+        return self._opener(self.stage, lambda value: value == key, emit=self._emit, start=self._start, state=state)
 
     def take(self, source: int | None, record: Record) -> None:
         """A fact of the stream (`source` is None) or of an earlier stage, if this stage reads it."""
@@ -124,11 +127,12 @@ class StagedRun:
         emit: StageMode = "intervals",
         stores: bool = False,
         sleeps: bool = False,
+        opener: OpenStage = open_stage,
     ) -> None:
         self._plan = plan
         begin = None if start is None else plan.timeline.encode_point(start)
         stages = stages_of(plan).stages
-        self.workers = [Worker(stage, begin, emit=emit, stores=stores, sleeps=sleeps) for stage in stages]
+        self.workers = [Worker(stage, begin, emit=emit, stores=stores, sleeps=sleeps, opener=opener) for stage in stages]
 
     def push(self, records: Iterable[Record]) -> None:
         """Facts of the stream, in order of arrival."""

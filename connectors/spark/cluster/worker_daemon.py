@@ -26,8 +26,7 @@ _NEEDED = (
     "tidelog.connectors.spark.running.outputs.lines",
     "tidelog.connectors.spark.running.outputs.table_rows",
     "tidelog.connectors.spark.running.stream",
-    "tidelog.runtime.columns.staged",
-    "tidelog.runtime.sessions.staged",
+    "tidelog.runtime.columns.flow",
 )
 """What tasks load. It starts no thread, which a fork would lose."""
 

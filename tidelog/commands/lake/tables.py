@@ -1,4 +1,4 @@
-"""`tidelog tables`: keep tables of Delta Lake up, and take over those of older versions."""
+"""`tidelog tables`: keep tables of Delta Lake and Iceberg up, and take over those of older versions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tidelog.connectors import lake
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
-    from tidelog.connectors.lake.lake import Lake
+    from tidelog.connectors.lake.tables import Lake
 
 
 _OPTIMIZE = "make few large files of many small ones"
 _VACUUM = "take away files that no newer version needs"
-_TAKE_OVER = "copy tables of an older version of tidelog into tables of Delta Lake"
+_TAKE_OVER = "copy tables of an older version of tidelog into new ones"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tables", metavar="PLACE", help="where the tables are: DIR or s3://BUCKET/PATH")
+    parser.add_argument(
+        "tables", metavar="PLACE", help="where the tables are: DIR, s3://BUCKET/PATH or iceberg:CATALOG.NAMESPACE"
+    )
     parser.add_argument("predicates", metavar="PREDICATE", nargs="*", help="which of them (default: all)")
 
 
@@ -50,8 +52,8 @@ def run_optimize(options: argparse.Namespace) -> int:
     found, predicates = _opened(options.tables, options.predicates)
     for predicate in predicates:
         if table := found.open(predicate):
-            done = lake.compact(table, options.megabytes << 20)
-            say(f"{predicate}: {done['numFilesAdded']} files in the place of {done['numFilesRemoved']}")
+            done = table.compact(options.megabytes << 20)
+            say(f"{predicate}: {done.added} files in the place of {done.removed}")
     return DONE
 
 
@@ -60,7 +62,7 @@ def run_vacuum(options: argparse.Namespace) -> int:
     found, predicates = _opened(options.tables, options.predicates)
     for predicate in predicates:
         if table := found.open(predicate):
-            say(f"{predicate}: {len(lake.vacuum(table, options.hours))} files taken away")
+            say(f"{predicate}: {table.vacuum(options.hours)} files taken away")
     return DONE
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tidelog.connectors.lake.lake import open_table
+from tidelog.connectors.lake.delta.lake import open_table
 from tidelog.connectors.lake.places import is_remote, local_path, uri_of
 from tidelog.plans.diagnostics.errors import SpecError
 

@@ -36,7 +36,7 @@ def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
     SpecError where its columns are not those of the predicate's facts.
     """
     frame = _open(spark, item, streaming=streaming, files=files)
-    if item.format == "parquet" and travels_in_columns(job, streaming=streaming):
+    if item.format == "parquet" and not streaming and travels_in_columns(job):
         opened = opened_files(frame, _layout(frame, item, job), item, job)
         if opened is not None:
             return opened
@@ -54,7 +54,7 @@ def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
         frame = frame if wanted is None else frame.where(wanted)
     rows = frame.select(*[column_of(name).alias(f"c{i}") for i, name in enumerate(layout.columns)], *_origin(item))
 
-    in_columns = travels_in_columns(job, streaming=frame.isStreaming)
+    in_columns = travels_in_columns(job)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
         return RowsOfTask(item, job, layout, in_columns=in_columns).read(batches)
@@ -69,9 +69,9 @@ def _layout(frame: DataFrame, item: Input, job: Job) -> Layout:
         raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
 
 
-def travels_in_columns(job: Job, *, streaming: bool) -> bool:
-    """Whether facts of rows go on in columns: over history, where no stage needs the order of their arrival."""
-    return not streaming and not needs_places(job.stages)
+def travels_in_columns(job: Job) -> bool:
+    """Whether facts of rows go on in columns: where no stage needs the order of their arrival."""
+    return not needs_places(job.stages)
 
 
 def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> DataFrame:

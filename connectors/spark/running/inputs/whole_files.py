@@ -72,7 +72,7 @@ class FilesOfTask:
 
     def __init__(self, item: Input, job: Job, kinds: StructType, folders: Iterable[str], *, streaming: bool) -> None:
         self._item, self._job = item, job
-        self._in_columns = travels_in_columns(job, streaming=streaming)
+        self._in_columns = travels_in_columns(job)
         try:
             self._layout = layout_of_frame(kinds, item.predicate or "", job.plan.schema)
         except DataError as error:
