@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidelog.connectors.spark.cluster.connect import refuse_connect
@@ -88,13 +89,17 @@ def spark_session(
 
 def _note_differences(session: SparkSession, wanted: Mapping[str, str]) -> None:
     """Say which settings a session that is there has otherwise than they are wanted."""
-    others = [f"{name}={session.conf.get(name, 'not set')}" for name in wanted if _is_other(session, name, wanted[name])]
+    found = {name: _setting(session, name) for name in sorted(wanted) if name.startswith("spark.sql.")}
+    others = [f"{name}={value or 'not set'}" for name, value in found.items() if value != wanted[name]]
     if others:
-        logger.warning("the session that is there stays as it is: %s", ", ".join(sorted(others)))
+        logger.warning("the session that is there stays as it is: %s", ", ".join(others))
 
 
-def _is_other(session: SparkSession, name: str, wanted: str) -> bool:
-    return name.startswith("spark.sql.") and session.conf.get(name, None) != wanted
+def _setting(session: SparkSession, name: str) -> str | None:
+    try:
+        return session.conf.get(name)
+    except PySparkException:  # nobody has set it, and it has no default
+        return None
 
 
 @contextmanager
