@@ -187,15 +187,18 @@ def change_stage(
     if before is None and now is None:
         raise ValueError("a stage was there, or is there")
     was, is_now = before or _without_rules(now), now or _without_rules(before)  # type: ignore[arg-type]
-    old = StageRun(was, owns, emit=emit, start=standing.start).opened(standing.state)
+    old = NotingRun(was, owns, emit=emit, start=standing.start).opened(standing.state)
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
         old.pull()
+    journal = [*standing.journal]
+    if standing.state is None and standing.keeps and (noted := old.noted()) is not None:
+        journal.append(noted)  # nothing came, and that is known from the begin on
     new = NotingRun(is_now, owns, emit=emit, start=standing.start).opened(None)
     known, stored, told = old.known, _filling(old), Filling(new.plan, new.settings)
     told.begin_at(new.start)
     begin = Begin(known.events, stored.intake.snapshot(), standing.reach, standing.endless)
-    changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(standing.journal), standing.other)
+    changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(journal), standing.other)
     becomings = changing.becomings()
     state, records = changing.go_on()
     endless = sorted(standing.endless)

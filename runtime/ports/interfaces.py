@@ -458,7 +458,8 @@ class StageStanding:
 
     `state` is its snapshot, None where it was never there. `watermark` is what all sessions have been told, None before the
     first. Over all sessions, the last fact that has come ends at `reach`, but for those of the predicates `endless`. Of the
-    predicates `other` the stage now gets other facts than the one before. `journal` holds the blocks that are kept.
+    predicates `other` the stage now gets other facts than the one before. `journal` holds the blocks that are kept, if the
+    run `keeps` them.
     """
 
     state: bytes | None
@@ -468,6 +469,7 @@ class StageStanding:
     endless: frozenset[str]
     other: frozenset[str] = frozenset()
     journal: Sequence[bytes] = ()
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
