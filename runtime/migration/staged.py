@@ -191,9 +191,9 @@ def change_stage(
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
         old.pull()
-    journal = [*standing.journal]
-    if standing.state is None and standing.keeps and (noted := old.noted()) is not None:
-        journal.append(noted)  # nothing came, and that is known from the begin on
+    # where nothing came for a stage that was there, that is known from the begin on
+    noted = old.noted() if before is not None and standing.state is None and standing.keeps else None
+    journal = [*standing.journal] if noted is None else [noted]
     new = NotingRun(is_now, owns, emit=emit, start=standing.start).opened(None)
     known, stored, told = old.known, _filling(old), Filling(new.plan, new.settings)
     told.begin_at(new.start)
@@ -209,6 +209,7 @@ def change_stage(
         [record for record in records if new.counts(record) or old.counts(record)],
         msgspec.msgpack.encode(becomings),
         all(item.fate == "kept" for item in becomings),
+        noted,
     )
 
 

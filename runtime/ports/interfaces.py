@@ -475,13 +475,15 @@ class StageStanding:
 @dataclass(frozen=True, slots=True)
 class ChangedStage:
     """How it goes on: its snapshot, when it is due, what is to be told to users at the change, and, packed, what becomes of
-    what it tells. With `keeps_all`, it tells what the stage before did, so that one that was never there need not begin."""
+    what it tells. With `keeps_all`, it tells what the stage before did, so that one that was never there need not begin.
+    `noted` is a block of its journal that was not kept by then."""
 
     state: bytes
     deadline: int
     told: list[Record]
     becomings: bytes
     keeps_all: bool
+    noted: bytes | None = None
 
 
 class ChangeStage(Protocol):

@@ -41,6 +41,7 @@ class Worker:
         self._open_stage = open_stage
         self.journal: dict[Key, list[bytes]] = {}
         self.blank: bytes | None = None
+        self.noted: list[bytes] = []
         self.taken_over: set[Key] = set()
         self._start = start
         self._emit, self._stores, self._sleeps = emit, stores, sleeps
@@ -123,6 +124,8 @@ class Worker:
     def states(self) -> dict[Key, bytes]:
         """The snapshots of its sessions; what these have noted is then in its journal."""
         for key, session in self._sessions.items():
+            if key not in self.taken_over:
+                self.journal.setdefault(key, [*self.noted])
             if (block := session.noted()) is not None:
                 self.journal.setdefault(key, []).append(block)
         return {key: session.snapshot() for key, session in self._sessions.items()}
@@ -133,9 +136,10 @@ class Worker:
         self.taken_over.add(key)
         self._sessions[key] = self._open(key, state)
 
-    def begin_with(self, state: bytes, told_up_to: int | None) -> None:
-        """Let sessions that were not there before begin with a state."""
+    def begin_with(self, state: bytes, told_up_to: int | None, noted: bytes | None) -> None:
+        """Let sessions that were not there before begin with a state, and perhaps with what was noted of that."""
         self._told_up_to, self.blank = told_up_to, state
+        self.noted = [] if noted is None else [noted]
         self._sessions |= {key: self._open(key) for key in self._sessions if key not in self.taken_over}
 
     def violations(self) -> set[tuple[str, tuple[str, ...]]]:
@@ -209,7 +213,7 @@ class StagedRun:
                     worker.take_over(key, changed.state, watermark)
                     worker.journal[key] = journal
                 elif worker.stage.key is not None or not worker.sessions or was is None:
-                    worker.begin_with(changed.state, watermark)
+                    worker.begin_with(changed.state, watermark, changed.noted)
         return now, told, Spread(before, after, pairs).becomings(fates)
 
     def push(self, records: Iterable[Record]) -> None:

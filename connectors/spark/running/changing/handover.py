@@ -20,7 +20,7 @@ from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.history import owner
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.kept_state import pack_state, unpack_state
-from tidelog.connectors.spark.running.parcels import COLUMNS, FATE, JOURNAL, OUT, STATE, Block, Parcels
+from tidelog.connectors.spark.running.parcels import COLUMNS, FATE, JOURNAL, OUT, STATE, Block, Parcels, decode_block
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.stages.stages import Stage
@@ -161,6 +161,9 @@ class _Work:
         changed = self.change(was, is_now, owns, emit=self.now.emit, standing=standing)
         parcels = Parcels()
         if self.pair.now and (states or not changed.keeps_all):
+            if changed.noted is not None:
+                first, _, _, at, _ = decode_block(changed.noted)
+                blocks = [(first, at, changed.noted)]
             due = clock.reaches(changed.deadline)
             parcels.handed_over(self.pair.now, bucket, pack_state(changed.state), due, sorted(blocks))
         told: dict[str, list[Record]] = {}
