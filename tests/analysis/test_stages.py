@@ -90,7 +90,7 @@ def agree(
     at the same watermarks as the others.
     """
     plan = compiled(program)
-    run = partial(StagedRun, plan, start, opener=opener)
+    run = partial(StagedRun, plan, start, open_stage=opener)
     final, staged = run(emit="final"), run(stores=True)
     resting, dozing = run(emit="final", stores=True, sleeps=True), run(sleeps=True)
     slept: list[Record] = []
