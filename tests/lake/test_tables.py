@@ -217,6 +217,7 @@ def test_files_stay_few(tables: str) -> None:
     assert rows_then(found, 2) == 2
     assert found.vacuum(24) == 0
     assert found.vacuum(0) >= COMPACTED - 1
+    assert found.vacuum(0) == 0
     assert len(held(tables)) == COMPACTED + 3
     for number in range(1, 4):
         table.write([parcel([row(100 + number, 10 * number, 10 * number + 1, f'["{number}"]')])])
@@ -241,6 +242,29 @@ def test_rows_that_are_compacted_meanwhile_are_not_there_twice(tables: str) -> N
         late._commit(stale, [Run(("n1", "1"), "9", "10", False, False, 9, 9, None, 9, "box")], {"n1": schema()}, {"x": 1}, 3)
     late.write([parcel([row(9, 9, 10, '["1"]')])])
     assert held(tables) == [("1", "9", "10"), ("2", "20", "20"), ("3", "30", "30")]
+
+
+def test_log_that_another_process_clears(tables: str) -> None:
+    """Who has opened a table long ago goes on with it when a vacuum has let the log go that it read: with what it knows of
+    outboxes, with rows, and with its own upkeep."""
+    late, other = writer(tables), writer(tables)
+    late.write([parcel([row(1, 0, 1)])])
+    for number in range(1, 8):
+        other.write([parcel([row(number, 10 * number, 10 * number, '["b"]')], of=schema("n2", "box2"))])
+        found = other.look()
+        assert found is not None
+        found.vacuum(0)
+    late.write([parcel([row(1, 0, 1), row(2, 1, 3)])])
+    for _ in range(2):
+        table = late.look()
+        assert table is not None
+        assert (table.upto("box"), table.upto("box2")) == (2, 7)
+        table.compact(1 << 20)
+        table.vacuum(0)
+        other.look().vacuum(0)  # type: ignore[union-attr] # it is there
+        late.write([parcel([row(2, 1, 3)])])
+    assert held(tables, "start", "end")[0] == ("a", "0", "3")
+    assert len(held(tables)) == 8
 
 
 def test_rows_that_others_delete_stay_deleted(tmp_path: Path) -> None:
