@@ -139,6 +139,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("tidelog tables take-over /data/old --to /data/tables", "from a folder"),
         ("tidelog tables take-over s3://plant/old --to s3://plant/tables", "from a bucket"),
     ),
+    "spark archive": (
+        ("tidelog spark archive tidelog.zip", "for `spark-submit --py-files tidelog.zip`"),
+        ("tidelog spark archive /mnt/shared/tidelog.zip", "for a notebook's `spark.sparkContext.addPyFile`"),
+    ),
     "spark run": (
         ("tidelog spark run alarm.tide --in /data/readings --out parquet:/data/alarms", "over history"),
         (

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidelog.connectors.spark.cluster.connect import refuse_connect
@@ -35,6 +36,13 @@ _FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=
 run gains by it in its first minutes."""
 _WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.cluster.worker_daemon"}
 """Workers of this machine are forked from a process that has loaded what they need; a cluster may have no tidelog yet."""
+_LIGHT = {
+    # nobody sees Spark's page of a query, for which each one's plan is written
+    "spark.sql.ui.explainMode": "simple",
+    # workers of all kinds have the same environment, so that one process forks all of them
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+}
+"""What a session costs less with that nobody else has part in."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -64,7 +72,7 @@ def spark_session(
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
-        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+        chosen |= {**_LOOPBACK, **_LIGHT, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -81,13 +89,17 @@ def spark_session(
 
 def _note_differences(session: SparkSession, wanted: Mapping[str, str]) -> None:
     """Say which settings a session that is there has otherwise than they are wanted."""
-    others = [f"{name}={session.conf.get(name, 'not set')}" for name in wanted if _is_other(session, name, wanted[name])]
+    found = {name: _setting(session, name) for name in sorted(wanted) if name.startswith("spark.sql.")}
+    others = [f"{name}={value or 'not set'}" for name, value in found.items() if value != wanted[name]]
     if others:
-        logger.warning("the session that is there stays as it is: %s", ", ".join(sorted(others)))
+        logger.warning("the session that is there stays as it is: %s", ", ".join(others))
 
 
-def _is_other(session: SparkSession, name: str, wanted: str) -> bool:
-    return name.startswith("spark.sql.") and session.conf.get(name, None) != wanted
+def _setting(session: SparkSession, name: str) -> str | None:
+    try:
+        return session.conf.get(name)
+    except PySparkException:  # nobody has set it, and it has no default
+        return None
 
 
 @contextmanager
