@@ -30,7 +30,7 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.stored import plan_digest
 from tidelog.runtime.corrections.taking_back import pieces_of
-from tidelog.runtime.durable import ledger, snapshots
+from tidelog.runtime.durable import pace, snapshots
 from tidelog.runtime.durable.ledger import Ledger
 from tidelog.runtime.durable.replaying import head_of
 from tidelog.runtime.journal.events import Retracted, unpack_events
@@ -68,7 +68,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read a few lines at a time, and each commit has a snapshot."""
     read = Descriptor.read
     monkeypatch.setattr(Descriptor, "read", lambda descriptor: read(descriptor, 30))
-    monkeypatch.setattr(ledger, "_PAUSE", 0)
+    monkeypatch.setattr(pace, "_PAUSE", 0)
     monkeypatch.setattr(snapshots, "REPLAY_SECONDS", 0.0)
     monkeypatch.setattr(snapshots, "_REPLAYED", 0)
 

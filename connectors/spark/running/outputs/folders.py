@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
-
-import msgspec
 
 from tidelog.connectors.store.syncing import make_folder, replace_file
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
-_CHECKPOINT = "tidelog.json"
 _TABLES = "_tidelog.json"  # what begins so is no table to readers
 
 
@@ -93,42 +88,6 @@ class RemoteFolder:
             stream.close()
         if not self._files.rename(new, self._to(name)):
             raise ConnectorError(f"cannot write `{self.place}/{name}`")
-
-
-class _Checkpoint(msgspec.Struct, frozen=True):
-    """Which checkpoint it is, and of what run."""
-
-    id: str
-    run: dict[str, str]
-
-
-def claim_checkpoint(folder: Folder, run: Mapping[str, str]) -> str:
-    """What tells this checkpoint from every other; SpecError where it belongs to another run than that of these options.
-
-    `run` tells what must stay the same, each by what users call it.
-    """
-    try:
-        text = folder.read(_CHECKPOINT)
-        if text is None:
-            if not folder.is_empty():
-                raise _foreign(folder)
-            made = _Checkpoint(uuid4().hex, dict(run))
-            folder.write(_CHECKPOINT, msgspec.json.encode(made).decode())
-            return made.id
-        found = msgspec.json.decode(text, type=_Checkpoint)
-    except msgspec.MsgspecError:
-        raise _foreign(folder) from None
-    except OSError as error:
-        raise SpecError(f"cannot write the checkpoint `{folder.place}`: {error.strerror}") from None
-    differing = [name for name in {**found.run, **run} if found.run.get(name) != run.get(name)]
-    if differing:
-        names = ", ".join(differing)
-        raise SpecError(f"the checkpoint `{folder.place}` is that of a run with another {names}: choose another folder")
-    return found.id
-
-
-def _foreign(folder: Folder) -> SpecError:
-    return SpecError(f"`{folder.place}` holds something else than a checkpoint of `spark run`: choose another folder")
 
 
 def claim_tables(folder: Folder, checkpoint: str) -> None:
