@@ -159,7 +159,7 @@ def test_what_the_time_is_over_for_is_undecided() -> None:
     proof = prove(tidelog.compile(HEAD + "output a. a(R) :- temp(R, C), C > 5, C > 3."), 1e-9)
     assert proof.findings == ()
     assert proof.answers == {"a": "undecided"}
-    assert ("whether it can hold", "`a`") in proof.undecided
+    assert ("whether it can hold", "`a`", "the time was over") in proof.undecided
 
 
 FLAPS = "m(R) := on :- temp(R, C), C >= {on}, not m(R, on). m(R) := off :- temp(R, C), C <= {off}, m(R, on)."
