@@ -341,11 +341,11 @@ def test_a_checkpoint_is_that_of_one_process(
 
 
 def test_partitions_follow_from_buckets() -> None:
-    """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
-    asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
+    """On a cluster each bucket of a stream has a partition; here each core, and two at least."""
+    asked = [(4, None), (32, None), (4, 2), (32, 1), (32, 16)]
     plan = tidelog.compile(PROGRAM)
     told = [stream_settings(job_of(plan, buckets), cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
-    assert told == ["4", "32", "4", "4", "16"]
+    assert told == ["4", "32", "2", "2", "16"]
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:
