@@ -56,8 +56,10 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
 
     A stream keeps its state in RocksDB: set `STREAM_SETTINGS` in `spark.conf` before, and write with `outputMode("append")`.
 
+    DataFrames of Spark Connect are taken, too; behind it a stream needs tidelog in the Python of the server.
+
     Raises ProgramError where the program is wrong or cannot be split by keys, SpecError where frames, columns and options do
-    not fit it, ConnectorError where Spark or Java is missing, or what workers need and cannot be sent.
+    not fit it, ConnectorError where a package is missing, or what workers need and cannot be sent.
     """
     if not isinstance(program, str | Plan):
         raise SpecError(f"`program` is a text or a compiled plan, got {type(program).__name__}")

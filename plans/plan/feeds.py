@@ -19,7 +19,7 @@ from tidelog.plans.plan.plan import (
     TupleShape,
     UnionShape,
 )
-from tidelog.plans.tree.syntax import Variable
+from tidelog.plans.tree.syntax import Atom, Variable
 
 
 def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -71,10 +71,9 @@ def widths_of(plan: Plan) -> dict[tuple[str, str], int]:
     widths: dict[tuple[str, str], int] = {("start", ""): 0, ("clock", ""): 0}
     for name, schema in plan.schema.predicates.items():
         widths["stream", name] = widths["facts", name] = schema.arity
-    for step in plan.steps:  # what never holds is read as facts that nobody states, and is as wide as nothing
-        widths |= {
-            ("facts", feed.name): 0 for feed in step.inputs if feed.kind == "facts" and (feed.kind, feed.name) not in widths
-        }
+    for rule in plan.normal.rules:
+        if isinstance(rule.head, Atom):
+            widths["facts", rule.head.predicate] = len(rule.head.arguments)
     for predicate, row, _, _ in plan.facts:
         widths["facts", predicate] = len(row)
     pending = list(plan.steps)

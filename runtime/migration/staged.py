@@ -189,15 +189,18 @@ def change_stage(
     if before is None and now is None:
         raise ValueError("a stage was there, or is there")
     was, is_now = before or _without_rules(now), now or _without_rules(before)  # type: ignore[arg-type]
-    old = go_on_by_rows(StageRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
+    old = go_on_by_rows(NotingRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
         old.pull()
+    # where nothing came for a stage that was there, that is known from the begin on
+    noted = old.noted() if before is not None and standing.state is None and standing.keeps else None
+    journal = [*standing.journal] if noted is None else [noted]
     new = NotingRun(is_now, owns, emit=emit, start=standing.start).opened(None)
     known, stored, told = old.known, _filling(old), Filling(new.plan, new.settings)
     told.begin_at(new.start)
     begin = Begin(known.events, stored.intake.snapshot(), standing.reach, standing.endless)
-    changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(standing.journal), standing.other)
+    changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(journal), standing.other)
     becomings = changing.becomings()
     state, records = changing.go_on()
     endless = sorted(standing.endless)
@@ -208,6 +211,7 @@ def change_stage(
         [record for record in records if new.counts(record) or old.counts(record)],
         msgspec.msgpack.encode(becomings),
         all(item.fate == "kept" for item in becomings),
+        noted,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
-from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.connectors.spark.running.inputs.frames import layout_of_frame
+from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.tree.syntax import Input
@@ -49,6 +50,15 @@ def _check_frame(name: object, frame: object) -> None:
     found = f"{type(frame).__module__}.{type(frame).__name__}"
     told = ": make one of it with `spark.createDataFrame`" if found.startswith(("pandas.", "pyarrow.")) else ""
     raise SpecError(f"expected a DataFrame of PySpark for `{name}`, got {found}{told}")
+
+
+def check_columns(data: Mapping[str, DataFrame], plan: Plan) -> None:
+    """SpecError where the columns of a frame are not those of its predicate's facts, with the place of its declaration."""
+    for name, frame in data.items():
+        try:
+            layout_of_frame(frame.schema, name, plan.schema)
+        except DataError as error:
+            raise SpecError(f"cannot read `{name}`: {error.reason}{declared_at(plan, name)}") from None
 
 
 def read_of_data(plan: Plan) -> list[str]:

@@ -16,7 +16,7 @@ from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS, check
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.columns import interval_columns
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.given import check_frames, declared_at
+from tidelog.connectors.spark.running.given import check_columns, check_frames
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.frames import rows_as_parcels
 from tidelog.connectors.spark.running.inputs.locations import Input
@@ -64,22 +64,16 @@ def reason(
     output = None if wanted.output is None else _output(wanted.output, plan)
     job, lateness = _job(plan, wanted, is_stream=is_stream), _lateness(wanted.lateness, plan, is_stream=is_stream)
     items = [Input(number, "table", name, name) for number, name in enumerate(data)]
-    inputs = [_parcels(frame, item, job, plan) for frame, item in zip(data.values(), items, strict=True)]
+    check_columns(data, plan)
     if is_stream:
         _check_stream(next(iter(data.values())), job)
-    prepare_workers(next(iter(data.values())).sparkSession)  # the first that runs, once all is right
+    # the first that runs, once all is right; what workers run is fixed when a frame is made of it
+    prepare_workers(next(iter(data.values())).sparkSession, keeps_state=is_stream)
+    inputs = [rows_as_parcels(frame, item, job) for frame, item in zip(data.values(), items, strict=True)]
     told = run_stream(inputs, job, open_stage, lateness) if is_stream else run_history(inputs, job, open_history)
     if output is None:
         return answer_rows(told, plan.timeline)
     return _table(refuse_problems(told) if wanted.problems == "fail" else told, *output, plan)
-
-
-def _parcels(frame: DataFrame, item: Input, job: Job, plan: Plan) -> DataFrame:
-    """The parcels of a frame; SpecError where its columns are not those of its predicate's facts."""
-    try:
-        return rows_as_parcels(frame, item, job)
-    except SpecError as error:
-        raise SpecError(f"{error}{declared_at(plan, item.path)}") from None
 
 
 def _table(told: DataFrame, name: str, predicate: OutboxPredicate, plan: Plan) -> DataFrame:

@@ -32,6 +32,7 @@ from tidelog.connectors.spark.running.parcels import (
     SPAN,
     InOrder,
     Parcels,
+    decode_block,
     facts_of,
     needs_places,
 )
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 _TIDIES = 60.0
 """After so many seconds, or more, it is looked for what need not be kept any more."""
-_decode_block = msgspec.msgpack.Decoder(tuple[int, int, int, int, bytes]).decode
-
 _Pack = tuple[int, str, bytes]
 """Facts of a batch, as the parcel has them that brought them: its kind, its name and its row."""
 
@@ -242,7 +241,7 @@ class StageProcessor(DeclaringProcessor):
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
         if self._job.keep is not None and (block := session.noted()) is not None:
-            first, _, _, at, _ = _decode_block(block)
+            first, _, _, at, _ = decode_block(block)
             self._journal.updateValue((bucket, at, first), (block,))
         self._sessions.updateValue((bucket,), (pack_state(session.snapshot()),))
         return self._clock.reaches(session.deadline())
