@@ -38,10 +38,11 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     them), in any order; or those of the tables that tidelog writes. `program` is a text or a compiled plan.
 
     With `output` the result is the table of that predicate. Its columns are the predicate's fields, as the program or
-    `output` itself declares them, such as `"hot(node: text, value: number)"` (without them `arguments`, an array of JSON
-    texts), and the times: `start` and `end` (exact, as text; NULL where the interval has no end), `start_time` and
-    `end_time` (timestamps where the program declares a unit, otherwise doubles), `start_open` and `end_open`. Rows that are
-    no facts, late ones and violated constraints are `problems`: they fail the query, or are dropped.
+    `output` itself declares them, such as `"hot(node: text, value: number)"`, or as they follow from the rules and the
+    frames: `"hot(*)"` (without any `arguments`, an array of JSON texts). Beside them are the times: `start` and `end`
+    (exact, as text; NULL where the interval has no end), `start_time` and `end_time` (timestamps where the program declares
+    a unit, otherwise doubles), `start_open` and `end_open`. Rows that are no facts, late ones and violated constraints are
+    `problems`: they fail the query, or are dropped.
 
     Without `output` the result is one table with all answers: `predicate`, `arguments` and the times. A problem is a row of
     it, with a text in `problem`.

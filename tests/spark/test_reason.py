@@ -65,6 +65,23 @@ def test_a_batch_answers_with_typed_columns(spark: SparkSession) -> None:
     assert facts(told.collect(), "hot", ("node", "value")) == expected(READINGS, "hot")
 
 
+def test_columns_follow_from_the_rules(spark: SparkSession) -> None:
+    """Names and types of what the program does not declare are those of the columns that the values come from."""
+    rules = "timeline integer. output top, high. top(N, V) :- temp(N, V), V > 30. "
+    rules += "high(N, ok, A) :- top(N, _), A = count() over top(N, _) in [9] by N."
+    typed = {}
+    for output in ("top(*)", "high(*)"):
+        told = reason(frame(spark).selectExpr("node", "int(value) value", "time"), rules, output=output, buckets=1)
+        typed[output] = dict(told.dtypes[:3])
+    assert typed == {
+        "top(*)": {"node": "string", "value": "bigint", "start": "string"},
+        "high(*)": {"node": "string", "arg2": "string", "a": "bigint"},
+    }
+    told = reason(frame(spark), PROGRAM, output="hot(*)", buckets=1)
+    assert facts(told.collect(), "hot", ("node", "value")) == expected(READINGS, "hot")
+    assert dict(told.dtypes)["value"] == "double"
+
+
 def test_one_table_holds_all_answers_and_each_problem(spark: SparkSession) -> None:
     """A row that is no fact is a row with its reason, and costs no other row."""
     told = reason({"temp": frame(spark, [*READINGS, (None, 1.0, 3)])}, tidelog.compile(PROGRAM), buckets=2).collect()
