@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
@@ -18,11 +18,12 @@ from oracle.programs import Kind, programs
 from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.stages.stages import stages_of
-from tidelog.plans.tree.syntax import Program
+from tidelog.plans.stages.stages import Stage, stages_of
+from tidelog.plans.tree.syntax import Program, Value
 from tidelog.runtime.columns.flow import open_flow
-
-WIDE = "timeline integer. input p(x: text, v: number). input q(x: text). "
+from tidelog.runtime.columns.rows_again import go_on_by_rows
+from tidelog.runtime.ports.interfaces import StageMode, StageSession
+from tidelog.runtime.sessions.staged import StageRun
 
 
 def flows(plan: Plan) -> bool:
@@ -30,11 +31,26 @@ def flows(plan: Plan) -> bool:
     return any(stops_row_by_row(stage.plan) is None for stage in stages_of(plan).stages)
 
 
-def compare(program: Program, facts: Sequence[GroundFact], data: st.DataObject, start: int = 0) -> None:
+def compare(program: Program, facts: Sequence[GroundFact], data: st.DataObject) -> None:
     """Run stages in columns beside one session, with the same watermarks, in all forms of answers."""
     assume(flows(compiled(program)))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(facts)), max_size=3)))
-    agree(program, facts, cuts, Fraction(start), open_flow)
+    opener = data.draw(st.sampled_from([open_flow, by_rows_from_then_on]))
+    agree(program, facts, cuts, Fraction(0), opener)
+
+
+def by_rows_from_then_on(
+    stage: Stage,
+    owns: Callable[[Value], bool],
+    *,
+    emit: StageMode,
+    start: int | None,
+    state: bytes | None = None,
+) -> StageSession:
+    """A stage that goes in columns up to its first snapshot, and then row by row."""
+    if state is None:
+        return open_flow(stage, owns, emit=emit, start=start)
+    return go_on_by_rows(StageRun(stage, owns, emit=emit, start=start), owns, state)
 
 
 @pytest.mark.slow

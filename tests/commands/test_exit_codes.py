@@ -112,7 +112,7 @@ def test_wrong_programs_and_wrong_options(folder: Path, command: str) -> None:
         assert code(folder, call, "good.tide", "nowhere.txt") == 2
 
 
-INNER = ("tables optimize", "tables vacuum", "tables take-over", "spark archive", "spark run")
+INNER = ("tables optimize", "tables vacuum", "tables delete", "tables take-over", "spark archive", "spark run")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *INNER])

@@ -107,7 +107,7 @@ class DeltaLakeTable:
         return upkeep.compact(self.table, size)
 
     def vacuum(self, hours: int) -> int:
-        return upkeep.vacuum(self.table, hours)
+        return upkeep.vacuum(self.table, self.uri, hours)
 
 
 def _replaced(

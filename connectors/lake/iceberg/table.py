@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import FileScanTask
     from pyiceberg.table import Table as Loaded
+    from pyiceberg.table.metadata import TableMetadata
 
 _IS: Any = expressions
 """The conditions of the library, whose types its own plugin for mypy would know."""
@@ -65,6 +66,19 @@ class IcebergFile:
     def size(self) -> int:
         """How many bytes it has."""
         return self.task.file.file_size_in_bytes
+
+
+class _Changing(Transaction):
+    """A transaction that works out once what the table says of itself after what is staged: it is asked some fifteen times,
+    and copies all snapshots each time."""
+
+    _known: tuple[object, TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        if self._known is None or self._known[0] is not self._updates:
+            self._known = (self._updates, super().table_metadata)
+        return self._known[1]
 
 
 class IcebergTable:
@@ -146,6 +160,8 @@ class IcebergTable:
             if numbers:
                 transaction.set_properties(numbers)
             self._put(transaction, list(old), [(day, chain.from_iterable(each)) for day, each in days.items()])
+            if old and not new.num_rows:  # rows are to be forgotten, of which this snapshot's statistics tell
+                self._put(transaction, [], [])
 
         self._commit(change)
 
@@ -242,7 +258,7 @@ class IcebergTable:
         self.table.metadata = metadata.model_copy(update={"properties": {**metadata.properties, _RETRIES: "0"}})
         with told(f"cannot write the table `{self.uri}`"):
             try:
-                transaction = Transaction(self.table)
+                transaction = _Changing(self.table)
                 change(transaction)
                 transaction.commit_transaction()
             except BaseException:

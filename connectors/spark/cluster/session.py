@@ -36,6 +36,13 @@ _FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=
 run gains by it in its first minutes."""
 _WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.cluster.worker_daemon"}
 """Workers of this machine are forked from a process that has loaded what they need; a cluster may have no tidelog yet."""
+_LIGHT = {
+    # nobody sees Spark's page of a query, for which each one's plan is written
+    "spark.sql.ui.explainMode": "simple",
+    # workers of all kinds have the same environment, so that one process forks all of them
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+}
+"""What a session costs less with that nobody else has part in."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -65,7 +72,7 @@ def spark_session(
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
-        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+        chosen |= {**_LOOPBACK, **_LIGHT, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

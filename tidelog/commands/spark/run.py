@@ -230,7 +230,7 @@ def _buckets(plan: Plan, options: argparse.Namespace) -> int:
 def check_files(plan: Plan, inputs: Sequence[Input], options: argparse.Namespace) -> None:
     """SpecError where what is written is, or lies in, what is read, or the other way round."""
     program = Path(options.program)
-    read = [local_path(item.path) for item in inputs if item.format != "table" and not is_remote(item.path)]
+    read = [local_path(item.path) for item in inputs if item.format not in ("table", "kafka") and not is_remote(item.path)]
     stated = [str(program), *(str(program.parent / item.path) for item in plan.backgrounds)]
     sinks = parse_sinks(options.sinks or ["-"], plan.schema, iso=options.iso, is_stream=options.checkpoint is not None)
     if options.emit == "changes" and any(isinstance(sink, Tables) for sink in sinks):

@@ -77,6 +77,10 @@ class SparkFiles:
         """The watermark (in Spark's time) that a batch was told."""
         return int(msgspec.json.decode(self.lines(f"offsets/{batch}")[0])["batchWatermarkMs"])
 
+    def next_watermark(self, batch: int) -> int:
+        """The watermark (in Spark's time) that the batch behind this one is told."""
+        return int(msgspec.json.decode(self.lines(f"commits/{batch}")[0])["nextBatchWatermarkMs"])
+
     def go_on_behind(self, other: SparkFiles, batch: int) -> None:
         """Let the next batch begin where, in another checkpoint, the one behind this batch would have begun.
 
