@@ -174,7 +174,8 @@ def _kept(before: Plan, now: Plan, other: frozenset[str]) -> frozenset[str]:
 
 
 def reach_of(state: bytes) -> tuple[int, tuple[str, ...]]:
-    """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end."""
+    """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end: nothing
+    stands for any."""
     known = known_in(state)
     return known.reach, tuple(known.endless)
 
