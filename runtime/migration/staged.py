@@ -226,7 +226,7 @@ def _without_rules(stage: Stage) -> Stage:
     kept = (item for item in stage.program.statements if not isinstance(item, Rule | Output | Ask))
     program = replace(stage.program, statements=tuple(kept))
     plan = compile_program(program, outputs=False)
-    return replace(stage, program=program, plan=plan, outputs={}, told=(), constraints=(), asked=None)
+    return replace(stage, program=program, plan=plan, outputs={}, told=(), constraints=())
 
 
 # --- all of them --------------------------------------------------------------------------------------------------------
