@@ -23,7 +23,8 @@ from tidelog.runtime.journal.events import Event, Marked, Taken, count_facts, pa
 from tidelog.runtime.migration.backfill import Begin, Filling
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing, end_of, same_steps
 from tidelog.runtime.ports.durability import Input
-from tidelog.runtime.ports.interfaces import Batch, ChangedStage, Rejected, StageMode, StageStanding
+from tidelog.runtime.ports.interfaces import Batch, Rejected, StageMode
+from tidelog.runtime.ports.stage_changes import ChangedStage, StageStanding
 from tidelog.runtime.sessions.staged import Known, StageRun, known_in
 
 _MARKS = 60.0

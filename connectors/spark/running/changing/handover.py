@@ -24,7 +24,7 @@ from tidelog.connectors.spark.running.parcels import COLUMNS, FATE, JOURNAL, OUT
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.stages.stages import Stage
-from tidelog.runtime.ports.interfaces import ChangeStage, StageStanding
+from tidelog.runtime.ports.stage_changes import ChangeStage, StageStanding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
