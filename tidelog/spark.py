@@ -11,7 +11,6 @@ from tidelog.connectors import spark
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -57,22 +56,27 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
 
     A stream keeps its state in RocksDB: set `STREAM_SETTINGS` in `spark.conf` before, and write with `outputMode("append")`.
 
+    DataFrames of Spark Connect are taken, too; behind it a stream needs tidelog in the Python of the server.
+
     Raises ProgramError where the program is wrong or cannot be split by keys, SpecError where frames, columns and options do
-    not fit it, ConnectorError where Spark or Java is missing, or what workers need and cannot be sent.
+    not fit it, ConnectorError where a package is missing, or what workers need and cannot be sent.
     """
+    if not isinstance(program, str | Plan):
+        raise SpecError(f"`program` is a text or a compiled plan, got {type(program).__name__}")
     plan = compile(program) if isinstance(program, str) else program
-    spark.check_requirements()
+    spark.check_packages()
     running = import_module("tidelog.connectors.spark.running.reasoning")  # now that PySpark is there
-    staged = import_module("tidelog.runtime.columns.staged")  # and NumPy, which it needs
+    staged, flow = map(import_module, ("tidelog.runtime.columns.staged", "tidelog.runtime.columns.flow"))  # they need NumPy
     frames = data if isinstance(data, Mapping) else {_only_input(plan): data}
     wanted = running.Wanted(output, emit, start, lateness, buckets, problems)
-    found: DataFrame = running.reason(frames, plan, wanted, open_stage, staged.open_history)
+    found: DataFrame = running.reason(frames, plan, wanted, flow.open_flow, staged.open_history)
     return found
 
 
 def _only_input(plan: Plan) -> str:
     """The predicate of which the data hold facts, where the program reads one alone."""
-    names = sorted({feed.name for step in plan.steps for feed in step.inputs if feed.kind == "stream"})
+    given = import_module("tidelog.connectors.spark.running.given")
+    names: list[str] = given.read_of_data(plan)
     if len(names) != 1:
         read = ", ".join(names) or "no predicate"
         raise SpecError(f"the program reads {read} of data: pass a frame for each, such as `{{'temp': df}}`")

@@ -29,8 +29,8 @@ from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_inp
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.outputs.delivery import FACTS, Delivery
 from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.runtime.columns.flow import open_flow
 from tidelog.runtime.columns.staged import open_history
-from tidelog.runtime.sessions.staged import open_stage
 
 KEYS, FILES, BUCKETS, CORES = 1000, 4, 4, 2
 LINES = ("history", "history by hand", "stream", "one rule of the stream by hand")
@@ -108,7 +108,7 @@ def measure(line: str, folder: Path) -> None:
         item = parse_input(f"{read}/{kind}/*.{kind}?predicate=temp", 0)
         parcels = read_input(spark, item, job, streaming=is_stream, files=1)
         if is_stream:
-            writer = run_stream([parcels], job, open_stage, 0).writeStream.foreachBatch(delivery.deliver)
+            writer = run_stream([parcels], job, open_flow, 0).writeStream.foreachBatch(delivery.deliver)
             writer = writer.option("checkpointLocation", f"file://{written}/checkpoint").trigger(availableNow=True)
             writer.start().awaitTermination()
         else:

@@ -20,12 +20,12 @@ from tidelog.plans.data.intervals import maximal
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
-from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, StateError, TidelogError
+from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError, TidelogError
 from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.calendars import calendar_end, calendar_records
 from tidelog.runtime.batch.clocked import run_through
-from tidelog.runtime.batch.demand.restricting import can_restrict
+from tidelog.runtime.batch.edges import Edges
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to
@@ -123,6 +123,7 @@ class Materialisation:
         """As it is before anything is loaded."""
         plan = self.plan
         self._until = self._limit
+        self._edges = Edges(plan)
         self._known = Interpretation(plan, StateBound(self._max_state))
         self._strata: Iterator[Stratum] = iter(plan.strata)
         self._current: StratumRun | None = None
@@ -154,7 +155,7 @@ class Materialisation:
         if self._begun:
             raise RuntimeError("facts are loaded before the first round")
         with self._telling():
-            self._known.load(records_of(records))
+            self._known.load(self._edges.noted(records_of(records)))
 
     def ask(self, record: Record) -> None:
         """Before the first round: a fact that will be asked for, up to which a program with calendars is materialised."""
@@ -169,6 +170,7 @@ class Materialisation:
         if self._begun:
             return
         self._begun = True
+        mentioned = None
         if self.plan.over_calendars:
             mentioned = [*self._known.records(), *self._asked]
             if self._until >= POS:
@@ -176,6 +178,7 @@ class Materialisation:
             self._known.start = min(first_time(mentioned), self._until)
             self._known.since = told_from(self.plan.over_calendars, (), self._known.start)
             self._known.supply([*calendar_records(self.plan, self._known.start, self._until)])
+        self._edges.begin(self._known.start, mentioned)
         self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
         self._next_stratum()
 
@@ -223,13 +226,13 @@ class Materialisation:
         """Take in that facts are given no longer, and then that others are: all is as if it were materialised anew.
 
         A part of a fact's interval may be removed. What was not given changes nothing, and the program's own facts
-        stay. What may change is derived again from what it rests on, so an update costs what it changes. A predicate
-        whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything is
-        where a constraint is violated before or behind it, where an `until` was given, and where the program depends on
-        its own negation at earlier times.
+        stay. What may change is derived again from what it rests on, so an update costs what it changes. Of what is
+        aggregated, or `latest`, the groups are derived again of which something changes. Everything is where a constraint is
+        violated before or behind it, and where the program depends on its own negation at earlier times. So it is where the
+        first time that facts mention changes, on which windows depend that are clipped where the stream starts, and
+        calendars; with calendars also where the last one does.
 
-        RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is
-        clipped where the stream starts. Otherwise raises what `load` and `run` raise.
+        RuntimeError before the end has been reached. Otherwise raises what `load` and `run` raise.
 
         >>> from tidelog.plans.compiling.batch import compile_batch
         >>> from tidelog.plans.language.parser import parse
@@ -244,36 +247,33 @@ class Materialisation:
         came, went = list(records_of(added)), list(records_of(removed))
         if not self._begun or (self._current is not None and self._violation is None):
             raise RuntimeError("facts are updated once all has been derived: `run` first")
-        if not can_restrict(self.plan):
-            what = "whose meaning depends on the first fact, or on calendars"
-            raise MethodError(f"what has been materialised is not updated for a program {what}: load all facts anew")
         from tidelog.runtime.batch.updating.update import Updater  # noqa: PLC0415 - it materialises itself
 
         if self._updater is None:
-            self._updater = Updater(self.plan, self._known, self._given, self._max_state)
+            self._updater = Updater(self.plan, self._known, self._given, self._max_state, self._until)
         with self._telling():
             changes = self._updater.give(came, went)
-            if self._is_updated_anew():
+            if self._edges.change(came, went) or self._is_updated_anew():
                 self._derive_anew()
                 return
             try:
-                is_violated = self._updater.derive(changes)
+                is_anew = self._updater.derive(changes)
             except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
-                is_violated = True
-            if is_violated:  # a fresh run tells of which constraint, and derives no more than it would
+                is_anew = True
+            if is_anew:  # a fresh run tells of which constraint, and derives no more than it would
                 self._derive_anew()
 
     def _is_updated_anew(self) -> bool:
-        clocked = any(stratum.is_clocked for stratum in self.plan.strata)
-        return clocked or self._violation is not None or self._limit < POS
+        return self._violation is not None or any(stratum.is_clocked for stratum in self.plan.strata)
 
     def _derive_anew(self) -> None:
-        derived = {name for stratum in self.plan.strata for name in stratum.predicates}
-        given = [record for record in self._known.records() if record[0] not in derived]
+        elsewhere = {name for stratum in self.plan.strata for name in stratum.predicates}.union(self.plan.calendars)
+        known = [record for record in self._known.records() if record[0] not in elsewhere]
         for name, rows in self._given.items():
-            given += [
+            known += [
                 (name, row, lo, hi) for row, times in rows.items() for lo, hi in zip(times[::2], times[1::2], strict=True)
             ]
+        given = [*self._edges.given(known)]
         asked, self._updater = self._asked, None
         self._clear()
         self._asked = asked

@@ -19,6 +19,8 @@ from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Ask, Output, Rule, Value
+from tidelog.runtime.columns.flow import is_of_columns, known_of
+from tidelog.runtime.columns.rows_again import go_on_by_rows
 from tidelog.runtime.journal.events import Event, Marked, Taken, count_facts, pack_events
 from tidelog.runtime.migration.backfill import Begin, Filling
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing, end_of, same_steps
@@ -45,7 +47,7 @@ def open_noting_stage(
     state: bytes | None = None,
 ) -> NotingRun:
     """As `runtime/sessions/staged.py` has it, but that what the session is told is noted for a journal."""
-    return NotingRun(stage, owns, emit=emit, start=start).opened(state)
+    return go_on_by_rows(NotingRun(stage, owns, emit=emit, start=start), owns, state)
 
 
 class NotingRun(StageRun):
@@ -177,7 +179,7 @@ def _kept(before: Plan, now: Plan, other: frozenset[str]) -> frozenset[str]:
 def reach_of(state: bytes) -> tuple[int, tuple[str, ...]]:
     """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end: nothing
     stands for any."""
-    known = known_in(state)
+    known = known_of(state) if is_of_columns(state) else known_in(state)
     return known.reach, tuple(known.endless)
 
 
@@ -189,7 +191,7 @@ def change_stage(
     if before is None and now is None:
         raise ValueError("a stage was there, or is there")
     was, is_now = before or _without_rules(now), now or _without_rules(before)  # type: ignore[arg-type]
-    old = NotingRun(was, owns, emit=emit, start=standing.start).opened(standing.state)
+    old = go_on_by_rows(NotingRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
         old.pull()

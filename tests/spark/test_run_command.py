@@ -173,6 +173,13 @@ def test_questions_are_told_in_lines(folder: Path, capfd: pytest.CaptureFixture[
     assert "warning: stage 3 runs in one session, on one core, because of ask p(_)@T" in told(capfd, program="ask.tide")[1]
 
 
+def test_a_server_of_spark_connect_is_no_cluster(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A run calls Spark's own process: what does not is named."""
+    code, said = told(capfd, "--master", "sc://a:15002")
+    assert (code, "`tidelog spark run` calls Spark's own process, which a server of Spark Connect" in said) == (2, True)
+    assert "use `tidelog.spark.reason` in a session of Spark Connect" in said
+
+
 def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing of Spark is told in one line, with exit code 1, and nothing is made."""
     requirements.check_requirements.cache_clear()

@@ -15,17 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from lake.buckets import bucket
 from pyspark.errors import PythonException
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
 
 import tidelog
 from spark.packs import facts_in
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.lake import Ingestion, parse_fields
+from tidelog.connectors.lake.delta.library import deltalake, storage_options
+from tidelog.connectors.spark.arrow_types import arrow_type
 from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
 from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
+from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
@@ -459,7 +462,7 @@ def rows(
     schema = job(program).plan.schema
     layout = layout_of_frame(table(**columns), predicate, schema)
     arrays = [
-        pa.array(each, to_arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
+        pa.array(each, arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
     ]
     read = FrameReader(schema, predicate, layout).read(pa.RecordBatch.from_arrays(arrays, list(columns)), "t", None)
     assert {record[0] for record in read.records} <= {predicate}
@@ -725,6 +728,17 @@ def test_tables_of_derived_facts(spark: SparkSession, fill: Fill, tmp_path: Path
             ("hot", ("c", 1), NEG, 8),
             ("hot", ("d", 1), 2, POS),
         ]
+
+
+@pytest.mark.slow
+def test_delta_in_a_bucket_needs_a_jar(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of a table in a bucket is read without a jar; that Spark has none for its files is told, with its package."""
+    with bucket(monkeypatch) as uri:
+        deltalake().write_deltalake(f"{uri}/hot", pa.table({"a": [1]}), storage_options=storage_options(uri))
+        with pytest.raises(SpecError, match=rf"cannot read the table `{uri}/hot`: .*`org.apache.hadoop:hadoop-aws`"):
+            read_delta(spark, f"{uri}/hot")
+        with pytest.raises(SpecError, match=rf"`{uri}/cold` is no table of Delta Lake: it has no log"):
+            read_delta(spark, f"{uri}/cold")
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from tidelog.connectors.spark.running.parcels import Routes
+from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
 from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
@@ -105,8 +106,14 @@ def _of_stream(stage: Stage) -> Iterator[StageInput]:
 
 
 def stream_buckets(plan: Plan) -> int:
-    """How many buckets a stream has unless told otherwise: many, so that a fact touches little of what is remembered, but
-    fewer where each takes long to open, which a batch with facts of all keys does with all of them."""
+    """How many buckets a stream has unless told otherwise.
+
+    Row by row many, so that a fact touches little of what is remembered, but fewer where each takes long to open, which a
+    batch with facts of all keys does with all of them. In columns few: a kernel takes many facts at once, and what it keeps
+    is read and written fast.
+    """
+    if all(stage.asked is None and stops_row_by_row(stage.plan) is None for stage in stages_of(plan).stages):
+        return _GROUPS
     each = _STEP * len(plan.steps) + _FACT * len(plan.facts)
     return max(_GROUPS, min(_MOST_BUCKETS, _OPENING // max(1, each)))
 

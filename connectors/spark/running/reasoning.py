@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import msgspec
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 
 from tidelog.connectors.lake.arguments import PLAIN, parse_declaration
 from tidelog.connectors.outbox.file import OutboxPredicate, describe
-from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
+from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS, check_state
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.columns import interval_columns
 from tidelog.connectors.spark.running.clock import Clock
+from tidelog.connectors.spark.running.given import check_columns, check_frames
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.frames import rows_as_parcels
 from tidelog.connectors.spark.running.inputs.locations import Input
@@ -31,9 +31,6 @@ from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.ports.interfaces import OpenHistory, OpenStage, StageMode
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _EMITS: Mapping[str, StageMode] = {"intervals": "intervals", "final": "final"}
 _BATCH_BUCKETS = 8
@@ -63,21 +60,17 @@ def reason(
         raise SpecError(
             "what `ask` answers is no table: take `ask` away, or use `tidelog spark run`, which tells it in lines"
         )
-    for frame in data.values():
-        if not isinstance(frame, ClassicFrame):
-            raise SpecError(f"expected a DataFrame of classic PySpark, got {type(frame).__module__}.{type(frame).__name__}")
-    is_stream = _is_stream(data)
-    _check_names(data, plan)
+    is_stream = check_frames(data, plan)
     output = None if wanted.output is None else _output(wanted.output, plan)
     job, lateness = _job(plan, wanted, is_stream=is_stream), _lateness(wanted.lateness, plan, is_stream=is_stream)
-    prepare_workers(next(iter(data.values())).sparkSession)
     items = [Input(number, "table", name, name) for number, name in enumerate(data)]
-    inputs = [rows_as_parcels(frame, item, job) for frame, item in zip(data.values(), items, strict=True)]
+    check_columns(data, plan)
     if is_stream:
-        _check_stream(inputs[0], job)
-        told = run_stream(inputs, job, open_stage, lateness)
-    else:
-        told = run_history(inputs, job, open_history)
+        _check_stream(next(iter(data.values())), job)
+    # the first that runs, once all is right; what workers run is fixed when a frame is made of it
+    prepare_workers(next(iter(data.values())).sparkSession, keeps_state=is_stream)
+    inputs = [rows_as_parcels(frame, item, job) for frame, item in zip(data.values(), items, strict=True)]
+    told = run_stream(inputs, job, open_stage, lateness) if is_stream else run_history(inputs, job, open_history)
     if output is None:
         return answer_rows(told, plan.timeline)
     return _table(refuse_problems(told) if wanted.problems == "fail" else told, *output, plan)
@@ -115,23 +108,6 @@ def _output(text: object, plan: Plan) -> tuple[str, OutboxPredicate]:
     return name, told
 
 
-def _is_stream(data: Mapping[str, DataFrame]) -> bool:
-    """Whether the frames are streams: all of them, or none."""
-    if not data:
-        raise SpecError("no frame to reason about: pass a DataFrame for each predicate that the data hold")
-    kinds = {frame.isStreaming for frame in data.values()}
-    if len(kinds) > 1:
-        raise SpecError("some frames are streams and some are not: read what does not change as a stream, too")
-    return kinds.pop()
-
-
-def _check_names(data: Mapping[str, DataFrame], plan: Plan) -> None:
-    known = plan.schema.predicates
-    for name in data:
-        if name not in known:
-            raise SpecError(f"the program has no predicate `{name}`, of which there is a frame{suggest(name, known)}")
-
-
 def _job(plan: Plan, wanted: Wanted, *, is_stream: bool) -> Job:
     start = None if wanted.start is None else _read("start", wanted.start, plan)
     emit = wanted.emit or ("intervals" if is_stream else "final")
@@ -139,8 +115,8 @@ def _job(plan: Plan, wanted: Wanted, *, is_stream: bool) -> Job:
         raise SpecError(f"`emit` is `intervals` or `final`, got `{emit}`: a table holds facts, and no points or changes")
     default = stream_buckets(plan) if is_stream else _BATCH_BUCKETS
     buckets = default if wanted.buckets is None else wanted.buckets
-    if buckets < 1:
-        raise SpecError(f"`buckets` is a positive number, got {buckets}")
+    if not isinstance(buckets, int) or isinstance(buckets, bool) or buckets < 1:
+        raise SpecError(f"`buckets` is a positive number, got {buckets!r}")
     return job_of(plan, buckets, emit=_EMITS[emit], start=start)
 
 
@@ -166,6 +142,7 @@ def _lateness(value: object, plan: Plan, *, is_stream: bool) -> int:
 def _check_stream(frame: DataFrame, job: Job) -> None:
     """SpecError where the session is not set up for state, or the program needs what no session alone sees."""
     wanted = STREAM_SETTINGS[_PROVIDER]
+    check_state()
     if frame.sparkSession.conf.get(_PROVIDER, "") != wanted:
         raise SpecError(
             "Spark keeps the state of a stream in RocksDB only if it is told to: "

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql import Row
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.kept_state import pack_state, unpack_state
 from tidelog.connectors.spark.running.parcels import (
+    COLUMN,
     COLUMNS,
     FACT,
     JOURNAL,
@@ -33,11 +33,15 @@ from tidelog.connectors.spark.running.parcels import (
     InOrder,
     Parcels,
     decode_block,
+    facts_of,
     needs_places,
 )
+from tidelog.connectors.spark.running.shipped import DeclaringProcessor, ShippedProcessor, States
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record, format_record
 from tidelog.plans.stages.stages import Stage
+from tidelog.runtime.frames.columns import Pool, unpacked
+from tidelog.runtime.frames.stages import ColumnSession
 from tidelog.runtime.ports.interfaces import OpenStage, Rejected, StageSession
 
 if TYPE_CHECKING:
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
 
 _TIDIES = 60.0
 """After so many seconds, or more, it is looked for what need not be kept any more."""
+_Pack = tuple[int, str, bytes]
+"""Facts of a batch, as the parcel has them that brought them: its kind, its name and its row."""
+
 _decode_dues = msgspec.msgpack.Decoder(dict[int, int]).decode
 
 
@@ -68,7 +75,7 @@ def run_stream(
         own = F.pmod(F.col("bucket"), F.lit(job.groups))
         parted = parcels.withColumn("session", F.when(F.col("stage") == stage.number, own).otherwise(others))
         parcels = parted.groupBy("session").transformWithState(
-            StageProcessor(job, stage.number, open_stage),
+            ShippedProcessor(StageProcessor(job, stage.number, open_stage)),
             COLUMNS,
             outputMode="Append",
             timeMode="EventTime",
@@ -116,7 +123,7 @@ def _timed(parcels: DataFrame, clock: Clock, lateness: int) -> DataFrame:
     return parcels.withColumn("at", at).withWatermark("at", f"{clock.delay(lateness)} milliseconds").drop("at")
 
 
-class StageProcessor(StatefulProcessor):
+class StageProcessor(DeclaringProcessor):
     """One stage as Spark's stateful operator: a key is a group of buckets, or negative for parcels of others, which pass.
 
     Its state is the snapshot of each bucket of which there is more to say than that it is new, and for each group when which
@@ -124,6 +131,7 @@ class StageProcessor(StatefulProcessor):
     """
 
     def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+        super().__init__(States(keeps_journal=job.keep is not None))
         self._job = job
         self._number = number
         self._open = open_stage
@@ -132,17 +140,16 @@ class StageProcessor(StatefulProcessor):
         """A task begins."""
         begin_task()
         self._handle = handle
-        self._sessions = handle.getMapState("sessions", "bucket int", "state binary")
-        self._dues = handle.getValueState("dues", "dues binary, timer bigint")
-        if self._job.keep is not None:
-            self._journal = handle.getMapState("journal", "bucket int, at bigint, first bigint", "block binary")
-            self._tidied = handle.getValueState("tidied", "at bigint")
+        self._sessions, self._dues, *others = self.states.declare(handle)
+        if others:
+            self._journal, self._tidied = others
         self._stage = self._job.stages[self._number - 1]
         self._clock = Clock.of(self._job.plan.timeline)
         self._routes = self._job.routes
         self._reported = self._job.first_read_by(self._number)
         self._is_placed = needs_places(self._job.stages)
         self._parcels = Parcels()
+        self._pool = Pool()
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """The stream begins: with its first watermark all sessions of the group do; or it goes on, with another program."""
@@ -170,10 +177,10 @@ class StageProcessor(StatefulProcessor):
             for row in rows:
                 yield Row(**{name: row[name] for name in SCHEMA.names})
             return
-        packs: dict[int, list[bytes]] = {}
+        packs: dict[int, list[_Pack]] = {}
         for row in rows:
-            if row["kind"] == FACT:
-                packs.setdefault(row["bucket"], []).append(bytes(row["row"]))
+            if row["kind"] in (FACT, COLUMN):
+                packs.setdefault(row["bucket"], []).append((row["kind"], row["name"], bytes(row["row"])))
         yield from self._work(timerValues.getCurrentWatermarkInMs(), packs)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
@@ -183,14 +190,14 @@ class StageProcessor(StatefulProcessor):
     def close(self) -> None:
         """The task ends."""
 
-    def _work(self, now: int, packs: dict[int, list[bytes]]) -> Iterator[Row]:
+    def _work(self, now: int, packs: dict[int, list[_Pack]]) -> Iterator[Row]:
         """Let the buckets work for which there is something to do; yields what they tell."""
         dues, timer = self._dues.get() or (None, 0)
         due = {} if dues is None else _decode_dues(bytes(dues))
         left = dict(due)
         began = thread_time_ns()
         for bucket in sorted({*packs, *(bucket for bucket, at in due.items() if at <= now)}):
-            at = self._step(bucket, now, self._records(packs.get(bucket, ())))
+            at = self._step(bucket, now, packs.get(bucket, ()))
             left.pop(bucket, None)
             if at is not None:
                 left[bucket] = at
@@ -223,18 +230,13 @@ class StageProcessor(StatefulProcessor):
                 self._handle.registerTimer(first)
         self._dues.update((msgspec.msgpack.encode(dues), first))
 
-    def _records(self, packs: Iterable[bytes]) -> list[Record]:
-        """The facts of a batch in order of time; those of the same time in order of arrival, where it matters."""
-        facts = InOrder(placed=self._is_placed)
-        return [*facts.take(list(packs), 0), *facts.rest()]
-
-    def _step(self, bucket: int, now: int, records: Sequence[Record]) -> int | None:
+    def _step(self, bucket: int, now: int, packs: Sequence[_Pack]) -> int | None:
         """Let a bucket's session take facts, tell it the watermark, and keep its state; when it is due, if ever."""
         session = self._resume(bucket)
         watermark = self._clock.watermark(now)
         if watermark is not None:
             session.promise(watermark)
-        self._parcels.letters(self._letters(session.take(records)))
+        self._parcels.letters(self._letters(self._take(session, packs)))
         if watermark is not None:
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
@@ -243,6 +245,25 @@ class StageProcessor(StatefulProcessor):
             self._journal.updateValue((bucket, at, first), (block,))
         self._sessions.updateValue((bucket,), (pack_state(session.snapshot()),))
         return self._clock.reaches(session.deadline())
+
+    def _take(self, session: StageSession, packs: Iterable[_Pack]) -> list[tuple[Record, str]]:
+        """Hand a session facts: in columns where it takes these, else as records; returns those that are late, and why."""
+        if not isinstance(session, ColumnSession):
+            return session.take(self._records(packs))
+        late: list[tuple[Record, str]] = []
+        for kind, name, row in packs:
+            if kind == COLUMN:
+                late += session.take_columns(name, unpacked(row, session.pool))
+            else:
+                late += session.take(facts_of([row]))
+        return late
+
+    def _records(self, packs: Iterable[_Pack]) -> list[Record]:
+        """The facts of a batch in order of time; those of the same time in order of arrival, where it matters."""
+        facts = InOrder(placed=self._is_placed)
+        columns = [(name, row) for kind, name, row in packs if kind == COLUMN]
+        others = ((name, *fact) for name, row in columns for fact in unpacked(row, self._pool).facts(self._pool))
+        return [*facts.take([row for kind, _, row in packs if kind == FACT], 0, others), *facts.rest()]
 
     def _letters(self, late: list[tuple[Record, str]]) -> Iterator[Rejected]:
         """What is late, as it was read; told by the first of the stages to which it goes."""

@@ -22,6 +22,7 @@ from tidelog.commands.streams.overlap import check_overlap
 from tidelog.connectors import spark
 from tidelog.connectors.lake.places import is_remote, local_path
 from tidelog.connectors.outbox.client import FORM
+from tidelog.connectors.spark.cluster.connect import refuse_connect
 from tidelog.connectors.spark.places import held_alone
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, check_streamed, parse_input
@@ -133,6 +134,7 @@ def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
 def check_options(options: argparse.Namespace) -> None:
     """SpecError for options that do not go together."""
     settings_of(options)
+    refuse_connect("`tidelog spark run`", options.master)
     if not named_facts(options):
         raise SpecError("no facts to read: name files, folders or outboxes behind the program")
     if options.emit == "points":

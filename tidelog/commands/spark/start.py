@@ -20,7 +20,7 @@ from tidelog.commands.outcome import BAD, DONE, say
 from tidelog.commands.signals import noted_signals
 from tidelog.commands.spark.replacing import change_program
 from tidelog.commands.spark.settings import settings_of
-from tidelog.commands.spark.streaming import Streaming
+from tidelog.commands.spark.streaming import Streaming, opener
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.lake.places import is_remote, local_path, uri_of
@@ -46,7 +46,6 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.ports.interfaces import Told
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +62,7 @@ _SMALL_PLANS = {
 """How Spark plans the batches of a stream."""
 _QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 """Whether a batch is run for the watermark alone, when it has moved."""
-_PARTITIONS = 4
+_PARTITIONS = 2
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 LOCAL_CHECKPOINT = {
     # Hadoop keeps a checksum beside each file of a local file system anyway
@@ -280,7 +279,7 @@ def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
     """
     partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
     chosen = {"spark.sql.shuffle.partitions": str(partitions)}
-    if not needs_quiet_batches(job, open_stage):
+    if not needs_quiet_batches(job, opener(job)):
         chosen[_QUIET_BATCHES] = "false"
     return {**STREAM_SETTINGS, **_SMALL_PLANS, **chosen}
 

@@ -21,9 +21,9 @@ from tidelog.connectors.spark.running.outputs.delivery import Delivery
 from tidelog.connectors.spark.running.outputs.folders import Folder
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.runtime.columns.flow import open_flow
 from tidelog.runtime.migration.staged import open_noting_stage
 from tidelog.runtime.ports.interfaces import OpenStage
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,7 @@ _BEGUN = "tidelog-begun"
 
 def opener(job: Job) -> OpenStage:
     """What opens the sessions of a job."""
-    return open_stage if job.keep is None else open_noting_stage
+    return open_flow if job.keep is None else open_noting_stage
 
 
 class Streaming:

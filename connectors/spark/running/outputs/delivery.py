@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
 from tidelog.connectors.lake.arguments import column_of
@@ -144,13 +142,13 @@ class Delivery:
 
     def _say(self, parcels: DataFrame) -> None:
         if LETTER in self._present:
-            rows = parcels.where(F.col("kind") == LETTER).select("row").toLocalIterator()
+            rows = parcels.where(f"kind = {LETTER}").select("row").toLocalIterator()
             letters = (letter_of(bytes(row.row)) for row in rows)
             while some := list(islice(letters, _LETTERS_AT_ONCE)):
                 self.counts[LETTERS] += len(some)
                 self._on_letters(some)
         if VIOLATION in self._present:
-            for told in _violations(parcels.where(F.col("kind") == VIOLATION)):
+            for told in _violations(parcels.where(f"kind = {VIOLATION}")):
                 self.counts[VIOLATIONS] += 1
                 self._on_violation(told)
 
@@ -182,7 +180,7 @@ class Delivery:
     def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, sink: TableSink) -> None:
         """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""
         for predicate in self._outputs if batch is None else sizes:
-            own = facts.where(F.col("name") == predicate).coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
+            own = facts.where(f"name = '{predicate}'").coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
             rows = table_rows(own, predicate, self._tables, self._schema.timeline)
             sink.write(rows, predicate, batch, column_of(self._tables.predicates[predicate]))
 

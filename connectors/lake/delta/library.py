@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from tidelog.connectors.lake.tables import Conflict
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+
+LOG = "_delta_log"
+"""The folder in a table that makes it one."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _S3_SAYS = re.compile(r"<Code>(\w+)</Code>(?:<Message>([^<]*)</Message>)?")
 _MOST = 400
-
-
-class Conflict(ConnectorError):
-    """Another process has changed the table meanwhile: nothing is written, and what was to be written is worked out anew."""
 
 
 def deltalake() -> Any:
