@@ -12,6 +12,8 @@ from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
     from tidelog.connectors.lake.arguments import parse_declaration, parse_fields
+    from tidelog.connectors.lake.conditions import Unknown, mask_of, parse_conditions
+    from tidelog.connectors.lake.deleting import Deleted, delete
     from tidelog.connectors.lake.gateways.ingest import Ingestion
     from tidelog.connectors.lake.gateways.origins import Access
     from tidelog.connectors.lake.old_tables import take_over
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Access",
+    "Deleted",
     "Ingestion",
+    "Unknown",
+    "delete",
+    "mask_of",
     "open_lake",
+    "parse_conditions",
     "parse_declaration",
     "parse_fields",
     "take_over",
@@ -28,8 +35,13 @@ __all__ = [
 
 _HOMES = {
     "Access": "gateways.origins",
+    "Deleted": "deleting",
     "Ingestion": "gateways.ingest",
+    "Unknown": "conditions",
+    "delete": "deleting",
+    "mask_of": "conditions",
     "open_lake": "opening",
+    "parse_conditions": "conditions",
     "parse_declaration": "arguments",
     "parse_fields": "arguments",
     "take_over": "old_tables",

@@ -132,11 +132,13 @@ class Compiler:
         self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)
-        known = with_reach(cut_what_never_begins(self.steps), self.facts, self.timeline)
-        steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
-        clocked = {loop.number for loop in loops if loop.order}
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
+        begun = cut_what_never_begins(self.steps, watched)
+        known = with_reach(begun, self.facts, self.timeline)
+        steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
+        self._check_alarms(leads)
+        clocked = {loop.number for loop in loops if loop.order}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
         announcing, taking = announcing_steps(steps, watched, leads, prospects, clocked)
@@ -169,6 +171,15 @@ class Compiler:
             alarms=alarms_of(self.program),
             over_calendars=over_calendars({step.id: step for step in steps}, self.timeline),
         )
+
+    def _check_alarms(self, leads: Mapping[str, int]) -> None:
+        """An alarm begins and ends at times that come to be known: people answer it in between."""
+        late = [alarm for alarm in alarms_of(self.program) if leads.get(alarm.name, POS) <= NEG]
+        if late:
+            message = f"alarm `{late[0].name}` looks ahead without end, so a stream never decides when it begins and ends"
+            span = late[0].declared.span
+            help = "give the operator a finite interval"
+            raise ProgramError([Diagnostic("infinite-delay", message, span, help=help)])
 
     # --- predicates -----------------------------------------------------------------------------------------------------
 

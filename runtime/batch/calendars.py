@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tidelog.plans.analysis.horizons.calendar_reach import day_of
 from tidelog.plans.compiling.batch import BatchPlan
@@ -20,13 +20,19 @@ def calendar_end(plan: BatchPlan, mentioned: Sequence[Record]) -> int:
     the calendar has not been told.
     DataError where no fact mentions a time.
     """
-    last = max((time for _, _, lo, hi in mentioned for time in (lo, hi) if NEG < time < POS), default=NEG)
+    _, last = edges_of(mentioned)
     if last <= NEG:
         if mentioned:
             raise DataError("no fact says a time, so nothing tells for which days the calendars are meant; give `until`")
         return NEG
     periods = [step.shape.calendar.around(last) for step in plan.steps if isinstance(step.shape, PeriodShape)]
     return max([last + day_of(plan.timeline), *(period[1] for period in periods if period is not None)])
+
+
+def edges_of(mentioned: Iterable[Record]) -> tuple[int, int]:
+    """The first and the last time that facts mention; with none the first lies behind all times, and the last before."""
+    times = [time for _, _, lo, hi in mentioned for time in (lo, hi) if NEG < time < POS]
+    return min(times, default=POS), max(times, default=NEG)
 
 
 def calendar_records(plan: BatchPlan, first: int, until: int) -> Iterator[Record]:

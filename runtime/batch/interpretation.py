@@ -163,8 +163,7 @@ class Interpretation:
 
     def hold(self, predicate: str, row: Row, ranges: Ranges, repeating: Sequence[Repeating]) -> None:
         """From now on a row holds so, in place of what was known of it."""
-        own = predicate in self._known and predicate != TOP
-        rows = self.keep_rows(predicate) if own else self._store(predicate, own=False).rows
+        rows = self._rows_to_change(predicate)
         if ranges:
             rows[row] = [time for times in ranges for time in times]
         else:
@@ -175,9 +174,26 @@ class Interpretation:
             self._repeating.get(predicate, {}).pop(row, None)
         self.bound.moved(len(ranges))
 
+    def hold_all(self, predicate: str, found: Mapping[Row, Bounds]) -> None:
+        """`hold` for rows of which nothing repeats, as bounds; those without any hold no more."""
+        rows = self._rows_to_change(predicate)
+        rows.update(found)
+        for row, bounds in found.items():
+            if not bounds:
+                del rows[row]
+        self.bound.moved(len(found))
+
+    def _rows_to_change(self, predicate: str) -> dict[Row, Bounds]:
+        own = predicate in self._known and predicate != TOP
+        return self.keep_rows(predicate) if own else self._store(predicate, own=False).rows
+
     def repeats(self, predicate: str, row: Row) -> bool:
         """Whether something of a row repeats for ever."""
         return bool(self._repeating.get(predicate, {}).get(row))
+
+    def is_repeating(self, predicate: str) -> bool:
+        """Whether something of a predicate repeats for ever."""
+        return bool(self._repeating.get(predicate))
 
     def rows_that_hold(self, predicate: str) -> Iterator[Row]:
         """The rows of which something holds; some may come twice."""

@@ -16,16 +16,16 @@ from tidelog.plans.analysis.horizons.calendar_reach import first_time, told_from
 from tidelog.plans.analysis.recursion.rounds import Component, Stratum
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Record, Row
-from tidelog.plans.data.intervals import maximal
+from tidelog.plans.data.intervals import Ranges, maximal
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
-from tidelog.plans.diagnostics.errors import DataError, EndlessError, MethodError, StateError, TidelogError
+from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError, TidelogError
 from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
 from tidelog.runtime.batch.calendars import calendar_end, calendar_records
 from tidelog.runtime.batch.clocked import run_through
-from tidelog.runtime.batch.demand.restricting import can_restrict
+from tidelog.runtime.batch.edges import Edges
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to
@@ -41,6 +41,7 @@ from tidelog.runtime.why.explain import Explainer, Reason
 if TYPE_CHECKING:
     from tidelog.plans.explaining.showing.plots import PlotOptions
     from tidelog.plans.pictures.picture import Picture
+    from tidelog.runtime.batch.updating.affected import Changes
     from tidelog.runtime.batch.updating.update import Updater
 
 MOST_ROUNDS = 10_000
@@ -123,6 +124,7 @@ class Materialisation:
         """As it is before anything is loaded."""
         plan = self.plan
         self._until = self._limit
+        self._edges = Edges(plan)
         self._known = Interpretation(plan, StateBound(self._max_state))
         self._strata: Iterator[Stratum] = iter(plan.strata)
         self._current: StratumRun | None = None
@@ -154,7 +156,7 @@ class Materialisation:
         if self._begun:
             raise RuntimeError("facts are loaded before the first round")
         with self._telling():
-            self._known.load(records_of(records))
+            self._known.load(self._edges.noted(records_of(records)))
 
     def ask(self, record: Record) -> None:
         """Before the first round: a fact that will be asked for, up to which a program with calendars is materialised."""
@@ -169,6 +171,7 @@ class Materialisation:
         if self._begun:
             return
         self._begun = True
+        mentioned = None
         if self.plan.over_calendars:
             mentioned = [*self._known.records(), *self._asked]
             if self._until >= POS:
@@ -176,6 +179,7 @@ class Materialisation:
             self._known.start = min(first_time(mentioned), self._until)
             self._known.since = told_from(self.plan.over_calendars, (), self._known.start)
             self._known.supply([*calendar_records(self.plan, self._known.start, self._until)])
+        self._edges.begin(self._known.start, mentioned)
         self._given = self._known.copy(name for stratum in self.plan.strata for name in stratum.predicates)
         self._next_stratum()
 
@@ -223,13 +227,13 @@ class Materialisation:
         """Take in that facts are given no longer, and then that others are: all is as if it were materialised anew.
 
         A part of a fact's interval may be removed. What was not given changes nothing, and the program's own facts
-        stay. What may change is derived again from what it rests on, so an update costs what it changes. A predicate
-        whose rules have an aggregate or `latest` is derived anew as a whole, where something of it changes. Everything is
-        where a constraint is violated before or behind it, where an `until` was given, and where the program depends on
-        its own negation at earlier times.
+        stay. What may change is derived again from what it rests on, so an update costs what it changes. Of what is
+        aggregated, or `latest`, the groups are derived again of which something changes. Everything is where a constraint is
+        violated before or behind it, and where the program depends on its own negation at earlier times. So it is where the
+        first time that facts mention changes, on which windows depend that are clipped where the stream starts, and
+        calendars; with calendars also where the last one does.
 
-        RuntimeError before the end has been reached, MethodError for a program with calendars, or with a window that is
-        clipped where the stream starts. Otherwise raises what `load` and `run` raise.
+        RuntimeError before the end has been reached. Otherwise raises what `load` and `run` raise: then all is as before.
 
         >>> from tidelog.plans.compiling.batch import compile_batch
         >>> from tidelog.plans.language.parser import parse
@@ -244,36 +248,56 @@ class Materialisation:
         came, went = list(records_of(added)), list(records_of(removed))
         if not self._begun or (self._current is not None and self._violation is None):
             raise RuntimeError("facts are updated once all has been derived: `run` first")
-        if not can_restrict(self.plan):
-            what = "whose meaning depends on the first fact, or on calendars"
-            raise MethodError(f"what has been materialised is not updated for a program {what}: load all facts anew")
         from tidelog.runtime.batch.updating.update import Updater  # noqa: PLC0415 - it materialises itself
 
         if self._updater is None:
-            self._updater = Updater(self.plan, self._known, self._given, self._max_state)
+            self._updater = Updater(self.plan, self._known, self._given, self._max_state, self._until)
         with self._telling():
-            changes = self._updater.give(came, went)
-            if self._is_updated_anew():
-                self._derive_anew()
-                return
+            doubled, updater = self._edges.doubled, self._updater
+            given: list[Record] | None = None
             try:
-                is_violated = self._updater.derive(changes)
-            except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
-                is_violated = True
-            if is_violated:  # a fresh run tells of which constraint, and derives no more than it would
-                self._derive_anew()
+                changes = updater.give(came, went)
+                if self._is_anew(updater, changes, came, went):
+                    given = self._all_given()
+                    self._derive_anew(given)
+            except TidelogError:
+                self._derive_anew([*self._given_before(updater, doubled, self._all_given() if given is None else given)])
+                raise
+
+    def _is_anew(self, updater: Updater, changes: Changes, came: Sequence[Record], went: Sequence[Record]) -> bool:
+        """Derive what follows from changes; whether a fresh run has to: it tells, too, which constraint is violated."""
+        if self._edges.change(came, went) or self._is_updated_anew():
+            return True
+        try:
+            return updater.derive(changes)
+        except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
+            return True
+
+    def _given_before(
+        self, updater: Updater, doubled: Mapping[tuple[str, Row], Ranges], given: Iterable[Record]
+    ) -> Iterator[Record]:
+        """The facts that were given before a change, of which this is what is given since, or as far as it came."""
+        before = updater.before
+        yield from (record for record in given if record[:2] not in before)
+        for (name, row), ranges in before.items():
+            if self._edges.is_own(name, row):
+                ranges = doubled.get((name, row), [])
+            yield from ((name, row, lo, hi) for lo, hi in ranges)
 
     def _is_updated_anew(self) -> bool:
-        clocked = any(stratum.is_clocked for stratum in self.plan.strata)
-        return clocked or self._violation is not None or self._limit < POS
+        return self._violation is not None or any(stratum.is_clocked for stratum in self.plan.strata)
 
-    def _derive_anew(self) -> None:
-        derived = {name for stratum in self.plan.strata for name in stratum.predicates}
-        given = [record for record in self._known.records() if record[0] not in derived]
+    def _all_given(self) -> list[Record]:
+        """The facts that are given, and not only the program's own."""
+        elsewhere = {name for stratum in self.plan.strata for name in stratum.predicates}.union(self.plan.calendars)
+        known = [record for record in self._known.records() if record[0] not in elsewhere]
         for name, rows in self._given.items():
-            given += [
+            known += [
                 (name, row, lo, hi) for row, times in rows.items() for lo, hi in zip(times[::2], times[1::2], strict=True)
             ]
+        return [*self._edges.given(known)]
+
+    def _derive_anew(self, given: Iterable[Record]) -> None:
         asked, self._updater = self._asked, None
         self._clear()
         self._asked = asked

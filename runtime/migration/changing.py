@@ -261,9 +261,9 @@ class Changing:
         return self._was.meaning[before] == self._identity.meaning[now]
 
     def _last_words(self) -> list[Record]:
-        """The answers of outputs that end or have changed which are known and were not told yet."""
+        """The answers which are known and were not told yet. Those of outputs that are kept are told by then, in a state."""
         self._stored.rest()
-        return [record for record in self._stored.pull_records() if record[0] not in self._outputs]
+        return self._stored.pull_records()
 
     def _begun_before(self) -> dict[str, dict[Row, int]]:
         """What was told to have begun of outputs that have changed or are gone; what has no end is found in the journal."""

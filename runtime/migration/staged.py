@@ -19,11 +19,14 @@ from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Ask, Output, Rule, Value
+from tidelog.runtime.columns.flow import is_of_columns, known_of
+from tidelog.runtime.columns.rows_again import go_on_by_rows
 from tidelog.runtime.journal.events import Event, Marked, Taken, count_facts, pack_events
 from tidelog.runtime.migration.backfill import Begin, Filling
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing, end_of, same_steps
 from tidelog.runtime.ports.durability import Input
-from tidelog.runtime.ports.interfaces import Batch, ChangedStage, Rejected, StageMode, StageStanding
+from tidelog.runtime.ports.interfaces import Batch, Rejected, StageMode
+from tidelog.runtime.ports.stage_changes import ChangedStage, StageStanding
 from tidelog.runtime.sessions.staged import Known, StageRun, known_in
 
 _MARKS = 60.0
@@ -44,7 +47,7 @@ def open_noting_stage(
     state: bytes | None = None,
 ) -> NotingRun:
     """As `runtime/sessions/staged.py` has it, but that what the session is told is noted for a journal."""
-    return NotingRun(stage, owns, emit=emit, start=start).opened(state)
+    return go_on_by_rows(NotingRun(stage, owns, emit=emit, start=start), owns, state)
 
 
 class NotingRun(StageRun):
@@ -174,8 +177,9 @@ def _kept(before: Plan, now: Plan, other: frozenset[str]) -> frozenset[str]:
 
 
 def reach_of(state: bytes) -> tuple[int, tuple[str, ...]]:
-    """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end."""
-    known = known_in(state)
+    """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end: nothing
+    stands for any."""
+    known = known_of(state) if is_of_columns(state) else known_in(state)
     return known.reach, tuple(known.endless)
 
 
@@ -187,15 +191,18 @@ def change_stage(
     if before is None and now is None:
         raise ValueError("a stage was there, or is there")
     was, is_now = before or _without_rules(now), now or _without_rules(before)  # type: ignore[arg-type]
-    old = StageRun(was, owns, emit=emit, start=standing.start).opened(standing.state)
+    old = go_on_by_rows(NotingRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
         old.pull()
+    # where nothing came for a stage that was there, that is known from the begin on
+    noted = old.noted() if before is not None and standing.state is None and standing.keeps else None
+    journal = [*standing.journal] if noted is None else [noted]
     new = NotingRun(is_now, owns, emit=emit, start=standing.start).opened(None)
     known, stored, told = old.known, _filling(old), Filling(new.plan, new.settings)
     told.begin_at(new.start)
     begin = Begin(known.events, stored.intake.snapshot(), standing.reach, standing.endless)
-    changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(standing.journal), standing.other)
+    changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(journal), standing.other)
     becomings = changing.becomings()
     state, records = changing.go_on()
     endless = sorted(standing.endless)
@@ -206,6 +213,7 @@ def change_stage(
         [record for record in records if new.counts(record) or old.counts(record)],
         msgspec.msgpack.encode(becomings),
         all(item.fate == "kept" for item in becomings),
+        noted,
     )
 
 
@@ -221,7 +229,7 @@ def _without_rules(stage: Stage) -> Stage:
     kept = (item for item in stage.program.statements if not isinstance(item, Rule | Output | Ask))
     program = replace(stage.program, statements=tuple(kept))
     plan = compile_program(program, outputs=False)
-    return replace(stage, program=program, plan=plan, outputs={}, told=(), constraints=(), asked=None)
+    return replace(stage, program=program, plan=plan, outputs={}, told=(), constraints=())
 
 
 # --- all of them --------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from tidelog.plans.tree.syntax import Value, Variable
 from tidelog.runtime.emission.emission import Emission
 from tidelog.runtime.emission.modes import emission
 from tidelog.runtime.ports.interfaces import Batch, Rejected, StageAnswers, StageMode
-from tidelog.runtime.sessions.reasoner import Reasoner
+from tidelog.runtime.sessions.reasoner import History, Reasoner
 from tidelog.runtime.sessions.settings import Settings
 
 _STREAM, _EARLIER = "stream", "earlier stages"
@@ -201,7 +201,29 @@ class StageRun:
         self._answers = StageAnswers()
         self.known = _known(data, [item.name for item in self._stage.inputs])
 
+    def begin_with(self, history: History, watermarks: tuple[int, int], emission: Any, known: Known) -> None:
+        """Go on from where a history has come to, which has told what it knew; the first source, and the others, have said
+        so far what has come. SnapshotError where an operator cannot."""
+        if not self._session.begin_with(_STREAM, history):
+            raise SnapshotError(f"the state of stage {self._stage.number} in columns cannot go on row by row")
+        for source, watermark in zip(self._sources, watermarks, strict=False):
+            self._session.take(source, Batch(watermark=watermark))
+        if self._emission is not None:
+            with taking():
+                self._emission.restore(emission)
+        self.known = known
+
     # --- as one session, for a program that changes ---------------------------------------------------------------------
+
+    @property
+    def stage(self) -> Stage:
+        """Its stage."""
+        return self._stage
+
+    @property
+    def emit(self) -> StageMode:
+        """The form in which it tells users answers."""
+        return self._emit
 
     @property
     def plan(self) -> Plan:
@@ -291,9 +313,13 @@ class StageRun:
         return replace(answer, query=question.name)
 
 
+UNKNOWN = ""
+"""Stands among the predicates of facts without an end for all of them, in a snapshot that an earlier version has stored."""
+
+
 def known_in(state: bytes) -> Known:
     """What a snapshot of a session knows of what it was told; SnapshotError where it is damaged."""
-    return _known(_content(state, "the state of a stage"), ())
+    return _known(_content(state, "the state of a stage"), [UNKNOWN])
 
 
 def _known(data: dict[str, Any], inputs: Sequence[str]) -> Known:

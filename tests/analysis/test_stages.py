@@ -22,6 +22,7 @@ from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.open_programs import open_programs, open_streams
 from oracle.programs import (
+    AWAITING,
     EVERYTHING,
     NON_RECURSIVE,
     PAST_ONLY,
@@ -47,7 +48,7 @@ from tidelog.runtime.ports.interfaces import OpenStage
 from tidelog.runtime.sessions.staged import open_stage
 
 COMPARED, WATERMARK = 20, 150
-FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING}
+FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING, "awaiting": AWAITING}
 
 
 def compiled(program: Program) -> Plan:
@@ -89,7 +90,7 @@ def agree(
     at the same watermarks as the others.
     """
     plan = compiled(program)
-    run = partial(StagedRun, plan, start, opener=opener)
+    run = partial(StagedRun, plan, start, open_stage=opener)
     final, staged = run(emit="final"), run(stores=True)
     resting, dozing = run(emit="final", stores=True, sleeps=True), run(sleeps=True)
     slept: list[Record] = []

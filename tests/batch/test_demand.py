@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from batch.drawn_plans import DrawnPlan, endless_plans, group_plans, metric_plans
 from batch.materialising import plan_of, records
 from drawing import drawn
-from oracle.agreement import records_of
-from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
-from oracle.programs import EVERYTHING, Kind, programs, streams
-from oracle.recursive_programs import Tiny, compiled, few_facts, tiny_programs
-from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Row
-from tidelog.plans.diagnostics.errors import ProgramError
-from tidelog.plans.language.printing import format_program
-from tidelog.plans.tree.syntax import Program
 from tidelog.runtime.batch.decisions.entailment import entails
 from tidelog.runtime.batch.decisions.relevance import relevant_part
 from tidelog.runtime.batch.demand import restricting
@@ -46,8 +39,9 @@ def of_row(done: Materialisation, predicate: str, row: Row) -> list[object]:
     return [*sorted(finite), *sorted(repeating, key=repr)]
 
 
-def check(data: st.DataObject, program: Program, plan: BatchPlan, facts: list[Record]) -> None:
+def check(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
     """For rows that hold somewhere, and for others beside them."""
+    plan, facts = drawn_plan.plan, drawn_plan.facts
     assume(can_restrict(plan))
     whole = ended(plan, facts)
     held = sorted({record[:2] for record in whole.facts() if record[0] in plan.schema.predicates}, key=repr)
@@ -62,57 +56,45 @@ def check(data: st.DataObject, program: Program, plan: BatchPlan, facts: list[Re
         done = Materialisation(found.plan)
         done.load(found.records)
         done.run()
-        where = f"{format_program(program)}\n{facts}\n{name}{row}"
+        where = drawn_plan.shown(facts, name, row)
         assert (done.violation() is None) == (expected.violation() is None), where
         if done.violation() is None:
             assert of_row(done, name, row) == of_row(expected, name, row), where
 
 
 @pytest.mark.slow
-@given(st.data(), st.sampled_from(("rational", "integer")))
-def test_a_row_holds_when_it_did(data: st.DataObject, kind: Kind) -> None:
+@given(st.data(), metric_plans(size=16))
+def test_a_row_holds_when_it_did(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
     """In programs with joins, negation, recursion, since and constraints; without windows, which the first fact clips."""
-    program = data.draw(programs(kind, replace(EVERYTHING, constraints=data.draw(st.booleans()), windows=False)))
-    try:
-        plan = compile_batch(program)
-    except ProgramError as error:
-        assert {item.code for item in error.diagnostics} <= {"not-supported"}
-        return
-    check(data, program, plan, records_of(plan, data.draw(streams(program, infinite=True, size=16))))
+    check(data, drawn_plan)
 
 
 @pytest.mark.slow
 @drawn(60)
-@given(st.data(), st.sampled_from([AGGREGATES, HELD, COUNTED]))
-def test_a_row_of_groups_holds_when_it_did(data: st.DataObject, forms: object) -> None:
+@given(st.data(), group_plans())
+def test_a_row_of_groups_holds_when_it_did(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
     """What is aggregated, or held, depends on the other rows of its group."""
-    program = data.draw(lars_programs(forms))  # type: ignore[arg-type] # one of these
-    plan = compile_batch(program)
-    check(data, program, plan, records_of(plan, data.draw(lars_streams())))
+    check(data, drawn_plan)
 
 
 @pytest.mark.slow
-@given(st.data(), st.sampled_from(("rational", "integer")))
-def test_a_row_that_repeats_goes_on_as_it_did(data: st.DataObject, kind: Kind) -> None:
+@given(st.data(), endless_plans())
+def test_a_row_that_repeats_goes_on_as_it_did(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
     """Recursion through time, in both directions."""
-    tiny = Tiny(kind)
-    program = data.draw(tiny_programs(tiny))
-    plan = compiled(program)
-    facts = records_of(plan, data.draw(few_facts(program, tiny)))
+    plan, facts = drawn_plan.plan, drawn_plan.facts
     assume(can_restrict(plan) and plan.schema.predicates)
     name = data.draw(st.sampled_from(sorted(plan.schema.predicates)))
     rows = sorted({record[1] for record in facts if record[0] == name}, key=repr) or [()]
     row = data.draw(st.sampled_from(rows))
     part = relevant_part(plan, name)
     found = restricted(part, facts, Asked(name, row))
+    done = [Materialisation(each) for each in (part, found.plan)]
+    for each, records_given in zip(done, (facts, found.records), strict=True):
+        each.load(records_given)
+        each.run()
     for time in range(-6, 14):
         asked = (name, row, time, time)
-        done = [Materialisation(each) for each in (part, found.plan)]
-        done[0].load(facts)
-        done[1].load(found.records)
-        for each in done:
-            each.run()
-        assert done[0].holds(asked) == done[1].holds(asked), f"{format_program(program)}\n{facts}\n{asked}"
+        assert done[0].holds(asked) == done[1].holds(asked), drawn_plan.shown(facts, asked)
 
 
 # --- how little is derived ----------------------------------------------------------------------------------------------

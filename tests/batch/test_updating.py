@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from batch.drawn_plans import DrawnPlan, calendar_plans, endless_plans, group_plans, machine_plans, metric_plans
 from batch.materialising import plan_of, records, shown
 from drawing import drawn
-from oracle.agreement import records_of
-from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
-from oracle.programs import EVERYTHING, Kind, programs, streams
-from oracle.recursive_programs import Tiny, compiled, few_facts, tiny_programs
-from tidelog.plans.compiling.batch import BatchPlan, compile_batch
+from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.intervals import Ranges, subtracted, united
-from tidelog.plans.diagnostics.errors import MethodError, ProgramError, TidelogError
-from tidelog.plans.language.printing import format_program
-from tidelog.plans.tree.syntax import Program
+from tidelog.plans.data.times import TimeLike
+from tidelog.plans.diagnostics.errors import DataError, StateError, TidelogError
 from tidelog.runtime.batch import choosing
-from tidelog.runtime.batch.demand.restricting import can_restrict
+from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.materialisation import Materialisation
 
 Given = dict[tuple[str, Row], Ranges]
 
 
-def materialised(plan: BatchPlan, facts: Iterable[Record]) -> Materialisation:
-    done = Materialisation(plan)
+def materialised(plan: BatchPlan, facts: Iterable[Record], until: TimeLike | None = None) -> Materialisation:
+    done = Materialisation(plan, until=until)
     done.load(facts)
     done.run()
     return done
@@ -57,63 +52,140 @@ def listed(facts: Given) -> list[Record]:
     return [(name, row, lo, hi) for (name, row), ranges in facts.items() for lo, hi in ranges]
 
 
-def check(data: st.DataObject, program: Program, plan: BatchPlan, pool: Sequence[Record], last: int = 400) -> None:
-    """A sequence of changes, each with facts of the pool, or parts of them, that come and go."""
-    assume(can_restrict(plan) and pool)
+def check(data: st.DataObject, drawn_plan: DrawnPlan, last: int = 400, until: TimeLike | None = None) -> None:
+    """A sequence of changes, each with facts of those that were drawn, or parts of them, that come and go."""
+    plan, pool = drawn_plan.plan, drawn_plan.facts
+    assume(pool)
     some = st.lists(st.sampled_from(pool), max_size=4)
     facts = changed({}, data.draw(some), ())
     try:
-        done = materialised(plan, listed(facts))
+        done = materialised(plan, listed(facts), until)
     except TidelogError:
         assume(False)
     for _ in range(data.draw(st.integers(1, 4))):
-        added, removed = data.draw(some), data.draw(some)
+        there = listed(facts)  # what holds together mostly goes together, if much of what is there goes at once
+        going = st.lists(st.sampled_from(there), min_size=1, max_size=len(there), unique=True) if there else some
+        added, removed = data.draw(some), data.draw(some | going)
         if data.draw(st.booleans()):
             removed = [(name, row, lo, lo) for name, row, lo, _ in removed]
         facts = changed(facts, added, removed)
         try:
-            expected = materialised(plan, listed(facts))
+            expected = materialised(plan, listed(facts), until)
         except TidelogError:
             assume(False)
         done.update(added, removed)
-        where = f"{format_program(program)}\n{added}\n{removed}\n{listed(facts)}"
+        where = drawn_plan.shown(added, removed, listed(facts))
         assert str(done.violation()) == str(expected.violation()), where
         assert done.violation() or holding(done, -last, last) == holding(expected, -last, last), where
 
 
 @pytest.mark.slow
-@given(st.data(), st.sampled_from(("rational", "integer")))
-def test_an_update_equals_a_fresh_run(data: st.DataObject, kind: Kind) -> None:
-    """In programs with joins, negation, recursion, since, and constraints that are violated and are not."""
-    constraints = data.draw(st.booleans())
-    program = data.draw(programs(kind, replace(EVERYTHING, constraints=constraints, windows=False)))
-    try:
-        plan = compile_batch(program)
-    except ProgramError as error:
-        assert {item.code for item in error.diagnostics} <= {"not-supported"}
-        return
-    check(data, program, plan, records_of(plan, data.draw(streams(program, infinite=True, size=12))))
+@given(st.data(), metric_plans(size=12), st.sampled_from([None, None, 5]))
+def test_an_update_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan, until: int | None) -> None:
+    """In programs with joins, negation, recursion, since, and constraints; also up to a time."""
+    check(data, drawn_plan, until=until)
 
 
 @pytest.mark.slow
 @drawn(60)
-@given(st.data(), st.sampled_from([AGGREGATES, HELD, COUNTED]))
-def test_an_update_of_groups_equals_a_fresh_run(data: st.DataObject, forms: object) -> None:
-    """What is aggregated, or held, is derived as a whole, and what follows from it where it changes."""
-    program = data.draw(lars_programs(forms))  # type: ignore[arg-type] # one of these
-    plan = compile_batch(program)
-    check(data, program, plan, records_of(plan, data.draw(lars_streams())))
+@given(st.data(), metric_plans(size=8, windows=True))
+def test_an_update_of_clipped_windows_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
+    """Which hold by less where the stream starts, whether it starts elsewhere now or not."""
+    check(data, drawn_plan)
 
 
 @pytest.mark.slow
-@given(st.data(), st.sampled_from(("rational", "integer")), st.booleans())
-def test_an_update_of_what_repeats_equals_a_fresh_run(data: st.DataObject, kind: Kind, negation: bool) -> None:
+@drawn(120)
+@given(st.data(), group_plans(windows=True))
+def test_an_update_of_groups_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
+    """What is aggregated, or held, is derived anew for the groups that change, and what follows from it where it changes."""
+    check(data, drawn_plan)
+
+
+@pytest.mark.slow
+@drawn(40)
+@given(st.data(), calendar_plans())
+def test_an_update_over_calendars_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
+    """Also where facts say other days than before."""
+    check(data, drawn_plan)
+
+
+@pytest.mark.slow
+@drawn(40)
+@given(st.data(), machine_plans())
+def test_an_update_of_machines_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
+    """A value is assigned until another one is, whatever came or went before."""
+    check(data, drawn_plan)
+
+
+@pytest.mark.slow
+@given(st.data(), endless_plans(negation=True, times=2) | endless_plans(times=2))
+def test_an_update_of_what_repeats_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
     """Recursion through time, in both directions, that begins to repeat and ceases to, with what reads and negates it."""
-    tiny = Tiny(kind, negation=negation)
-    program = data.draw(tiny_programs(tiny))
-    plan = compiled(program)
-    pool = records_of(plan, [*data.draw(few_facts(program, tiny)), *data.draw(few_facts(program, tiny))])
-    check(data, program, plan, pool, last=60)
+    check(data, drawn_plan, last=60)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r(X) :- e(X), f(X).",
+        "r(X) :- e(X), diamondplus[0,1] e(X).",
+        "r(X) :- e(X), diamondminus[1,1] f(X).",
+        "r(X) :- m(X), f(X). m(X) :- e(X), f(X).",
+    ],
+)
+def test_what_goes_together_is_looked_up_as_it_was(rule: str) -> None:
+    """The first update lists rows before it takes any away: what followed from two of them stayed."""
+    facts = ["e(a)@[0,9]", "f(a)@[0,9]", "e(b)@1"]
+    assert shown(updated(f"timeline integer. {rule}", facts, removed=facts), "r") == []
+
+
+@pytest.mark.parametrize(
+    ("program", "most", "added", "error"),
+    [
+        ("z(X) :- s(X). w(X) :- v(X).", 40, [f"s({i})@1" for i in range(30)], StateError),
+        ("z(X,Y) :- s(X), s(Y). w(X) :- v(X).", 60, [f"s({i})@1" for i in range(10)], StateError),
+        ("s(3). z(X) :- s(X). w(X) :- v(X).", 40, [f"s({i})@1" for i in range(30)], StateError),
+        ("boxplus[3,3] z(X) :- s(X). w(X) :- v(X).", 40, ["s(1)@1152921504606846975"], DataError),
+        ("z(Y) :- z(X), go, Y = X + 1. z(0) :- v(_).", 40, ["go@1"], TidelogError),
+    ],
+)
+def test_an_update_that_fails_changes_nothing(program: str, most: int, added: list[str], error: type[Exception]) -> None:
+    """Whether facts are too many, or what follows from them: what comes behind is right."""
+    plan = plan_of(f"timeline integer. {program}")
+    facts = records(plan, [f"v({i})@1" for i in range(15)])
+    done = Materialisation(plan, max_state=most)
+    done.load(facts)
+    done.run()
+    before = holding(done)
+    for _ in range(2):
+        with pytest.raises(error):
+            done.update(records(plan, added), facts[:2])
+        assert holding(done) == before
+    done.update(records(plan, ["v(99)@2"]), facts[:10])
+    expected = materialised(plan, [*facts[10:], *records(plan, ["v(99)@2"])])
+    assert holding(done) == holding(expected)
+
+
+def test_rows_that_never_come_to_hold_are_not_kept() -> None:
+    """They are looked up while an update asks whether they do."""
+    plan = plan_of("timeline integer. q(X) :- p(X), not r.")
+    done = materialised(plan, records(plan, ["r@(-inf,inf)"]))
+    for i in range(30):
+        done.update(records(plan, [f"p({i})@{i}"]))
+        done.update((), records(plan, [f"p({i})@{i}"]))
+    assert done._updater is not None
+    assert not done._updater.index.rows("q") and not done._updater.index.rows("p")
+
+
+def test_machines_are_updated() -> None:
+    """Their two rules are one loop, over a predicate that nobody declares."""
+    done = updated(
+        "timeline integer. input door(room: text, state: text). leaf(R) := S :- door(R, S).",
+        ["door(a,open)@1"],
+        added=["door(a,closed)@5"],
+    )
+    assert shown(done, "leaf") == ["leaf(a,closed)@[6,inf)", "leaf(a,open)@[2,5]"]
 
 
 # --- by hand ------------------------------------------------------------------------------------------------------------
@@ -149,6 +221,12 @@ def test_given_facts_of_derived_predicates_are_kept_apart() -> None:
     facts = ["p(a)@[0,5]", "q(a)@[3,9]"]
     assert shown(updated("q(X) :- p(X).", facts, removed=["p(a)@[0,5]"])) == ["q(a)@[3,9]"]
     assert shown(updated("q(X) :- p(X).", facts, removed=["q(a)@[3,9]"])) == ["p(a)@[0,5]", "q(a)@[0,5]"]
+
+
+def test_what_holds_at_all_times_is_there_for_an_update() -> None:
+    """Where nothing but an absence has to hold, up to something that has come."""
+    done = updated("timeline integer. q(X) :- not p since[2,2] r(X).", ["p@2"], added=["r(a)@1", "r(b)@5"])
+    assert shown(done, "q") == ["q(b)@7"]
 
 
 def test_predicates_that_no_rule_reads_are_updated() -> None:
@@ -211,26 +289,54 @@ def test_reasons_are_told_of_what_is_updated() -> None:
 
 
 def test_what_ends_at_a_time_is_updated_up_to_it() -> None:
-    """As a fresh run with the same end."""
+    """As a fresh run with the same end; facts behind it are as they are given."""
     plan = plan_of("timeline integer. boxplus[1,1] p(X) :- p(X).")
-    done = Materialisation(plan, until=5)
-    done.load(records(plan, ["p(a)@1"]))
-    done.run()
-    done.update(records(plan, ["p(b)@3"]))
-    assert shown(done) == ["p(a)@[1,5]", "p(b)@[3,5]"]
+    done = materialised(plan, records(plan, ["p(a)@1", "p(c)@[8,9]"]), until=5)
+    done.update(records(plan, ["p(b)@3"]), records(plan, ["p(c)@9"]))
+    assert shown(done) == ["p(a)@[1,5]", "p(b)@[3,5]", "p(c)@8"]
+
+
+CLIPPED = "timeline integer. q(X) :- always p(X) in [3]."
 
 
 @pytest.mark.parametrize(
-    "program", ["q :- always p in [3].", "timeline integer, unit 1 s. calendar c = each day. q :- p, c."]
+    "added, removed", [([], ["p(a)@1"]), (["p(b)@0"], []), (["r@(-inf,inf)"], []), (["p(b)@[8,9]"], [])]
 )
-def test_what_depends_on_the_first_fact_is_refused(program: str) -> None:
-    """Clipped windows, and calendars: what was materialised stays as it is."""
-    plan = plan_of(program)
-    done = materialised(plan, records(plan, ["p@1"]))
-    before = shown(done)
-    with pytest.raises(MethodError, match="load all facts anew"):
-        done.update(records(plan, ["p@2"]))
-    assert shown(done) == before
+def test_what_depends_on_the_first_fact_follows_it(added: list[str], removed: list[str]) -> None:
+    """A window is cut off at another time, or at the same."""
+    facts = ["p(a)@1", "p(a)@[3,5]", "p(b)@[2,7]"]
+    done = updated(CLIPPED, facts, added, removed)
+    now = [fact for fact in facts if fact not in removed]
+    assert shown(done) == shown(materialised(done.plan, records(done.plan, [*now, *added])))
+
+
+def test_no_first_fact_is_left() -> None:
+    """And then there is one again."""
+    plan = plan_of(CLIPPED)
+    done = materialised(plan, records(plan, ["p(a)@3"]))
+    done.update((), records(plan, ["p(a)@3"]))
+    assert not shown(done)
+    done.update(records(plan, ["p(a)@[5,6]"]))
+    assert shown(done, "q") == ["q(a)@[5,6]"]
+
+
+NIGHTS = """timeline integer, unit 1 h.
+calendar night = 18:00-06:00.
+late(X) :- on(X), night.
+shifts(X, N) :- N = count() over on(X) per night by X.
+"""
+
+
+def test_calendars_go_on_to_the_days_of_new_facts() -> None:
+    """And are told no more of days that no fact mentions."""
+    plan = plan_of(NIGHTS)
+    facts = records(plan, ["on(a)@[10,20]", "on(b)@[15,16]", "on(c)@30"])
+    done = materialised(plan, facts)
+    for added, removed in ([["on(b)@19"], []], [["on(c)@[90,99]"], []], [[], ["on(c)@[90,99]", "on(a)@[10,12]"]]):
+        came, went = records(plan, added), records(plan, removed)
+        done.update(came, went)
+        facts = listed(changed(changed({}, facts, ()), came, went))
+        assert shown(done) == shown(materialised(plan, facts))
 
 
 def test_an_update_comes_behind_the_end() -> None:
@@ -245,6 +351,21 @@ def test_an_update_comes_behind_the_end() -> None:
         done.update()
 
 
+class _Counting:
+    """How many facts are loaded from here on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.loaded = 0
+        load = Interpretation.load
+
+        def counting(known: Interpretation, some: Iterable[Record]) -> None:
+            listed_records = list(some)
+            self.loaded += len(listed_records)
+            load(known, listed_records)
+
+        monkeypatch.setattr(Interpretation, "load", counting)
+
+
 @pytest.mark.parametrize("in_columns", [False, True])
 def test_what_does_not_change_is_left_alone(in_columns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a thousand links, a change of one has the rules applied to a handful of rows; also where rounds went in columns."""
@@ -252,17 +373,32 @@ def test_what_does_not_change_is_left_alone(in_columns: bool, monkeypatch: pytes
     plan = plan_of(f"{WAYS} far(X,Y) :- reach(X,Y), not link(X,Y).")
     facts = [f"link({i}_{j},{i}_{j + 1})@[{j},9]" for i in range(200) for j in range(5)]
     done = materialised(plan, records(plan, facts))
-    loaded: list[int] = []
-    load = Materialisation.load
-
-    def counting(self: Materialisation, some: Iterable[Record]) -> None:
-        listed_records = list(some)
-        loaded.append(len(listed_records))
-        load(self, listed_records)
-
-    monkeypatch.setattr(Materialisation, "load", counting)
+    counting = _Counting(monkeypatch)
     done.update(records(plan, ["link(7_5,7_6)@[0,9]"]), records(plan, ["link(8_2,8_3)@9"]))
-    assert 0 < sum(loaded) < 150
+    assert 0 < counting.loaded < 150
     monkeypatch.undo()
     fresh = materialised(plan, [fact for fact in done.facts() if fact[0] == "link"])
     assert holding(done) == holding(fresh)
+
+
+GROUPS = """timeline integer.
+n(S,N) :- N = count() over t(S,V) in [5] by S.
+l(S,V) :- latest t(S,V) by S in [50].
+busy(Z) :- N = sum(V) over t(S,V) in [5] by S, N > 20, at(S,Z).
+most(M) :- M = max(V) over t(S,V) in [5].
+"""
+
+
+def test_a_group_is_derived_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two hundred groups the one that changes, near the times at which it does; what has no group near these times."""
+    plan = plan_of(GROUPS)
+    facts = [f"t({i},{i % 9 + j})@{i + 10 * j}" for i in range(200) for j in range(10)]
+    facts += [f"at({i},{i // 10})@(-inf,inf)" for i in range(200)]
+    done = materialised(plan, records(plan, facts))
+    counting = _Counting(monkeypatch)
+    done.update(records(plan, ["t(7,30)@40"]), records(plan, [f"t(7,{7 + 6})@67"]))
+    assert 0 < counting.loaded < 400
+    monkeypatch.undo()
+    fresh = materialised(plan, [fact for fact in done.facts() if fact[0] in {"t", "at"}])
+    assert holding(done) == holding(fresh)
+    assert done.holds(plan.record("most", [30], time=44))

@@ -15,7 +15,16 @@ from limits import limits, some_limits
 
 from drawing import drawn
 from oracle.agreement import Expected, records_of
-from oracle.calendar_programs import HIGH, LOW, begin_of, calendar_facts, calendar_programs, calendar_streams, periods
+from oracle.calendar_programs import (
+    HIGH,
+    LOW,
+    begin_of,
+    calendar_facts,
+    calendar_programs,
+    calendar_streams,
+    periods,
+    with_calendars,
+)
 from oracle.evaluate import GroundFact, evaluate
 from oracle.programs import Kind, shuffled_within
 from tidelog import Session
@@ -33,12 +42,6 @@ class Foreseen(Expected):
         self.model = evaluate(parse(text), everything, low=LOW, high=HIGH, start=start, periods=periods())
         self._first, self._last = start, last_begin(facts)
         self._times = [self._placed(time) for time in self.model.times() if self._first <= time <= self._last]
-
-
-def with_calendars(text: str, declared: str) -> str:
-    """The program with a unit and its calendars."""
-    first, rest = text.split(".\n", 1)
-    return f"{first}, unit 6 h.\n{declared}{rest}"
 
 
 @pytest.mark.parametrize("kind", ["integer", "rational"])

@@ -11,10 +11,10 @@ from engine.standing.test_programs import compiled, shown
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calendars.test_engine_law import Foreseen, with_calendars
+from calendars.test_engine_law import Foreseen
 from drawing import drawn
 from oracle.agreement import records_of, runs_of
-from oracle.calendar_programs import calendar_programs, calendar_streams
+from oracle.calendar_programs import calendar_programs, calendar_streams, with_calendars
 from oracle.programs import Kind
 from tidelog import Materialisation, compile_batch, entails
 from tidelog.cli import main

@@ -10,9 +10,8 @@ from engine.standing.test_programs import compiled
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from calendars.test_engine_law import with_calendars
 from drawing import drawn
-from oracle.calendar_programs import calendar_programs
+from oracle.calendar_programs import calendar_programs, with_calendars
 from oracle.open_programs import open_streams
 from oracle.programs import Kind
 from tidelog import compile as compiled_text

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import pytest
 from analysis.test_stages import FRAGMENTS, arrivals, compiled, given_programs, keyed_programs
-from calendars.test_engine_law import with_calendars
 from engine.standing.test_programs import compiled as compiled_standing
 from hypothesis import HealthCheck, given, note
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from drawing import drawn
 from islands.apart import agree_apart
 from islands.layered import layered_programs, layered_streams
 from oracle.alarm_programs import alarm_programs
-from oracle.calendar_programs import calendar_programs
+from oracle.calendar_programs import calendar_programs, with_calendars
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.machine_programs import events, machine_programs

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from analysis.test_stages import FRAGMENTS, arrivals, given_programs, keyed_programs
 from analysis.test_stages import compiled as compiled_program
-from calendars.test_engine_law import with_calendars
 from engine.standing.test_programs import BATCHES, MODES, compiled, moved
 from hypothesis import HealthCheck, assume, event, given, note
 from hypothesis import strategies as st
@@ -23,7 +22,7 @@ from drawing import drawn
 from islands.shards import Archipelago, Fleet, deliveries, owner_of, plain, shard, told, without_order
 from oracle.agreement import records_of
 from oracle.alarm_programs import alarm_programs
-from oracle.calendar_programs import calendar_programs
+from oracle.calendar_programs import calendar_programs, with_calendars
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.machine_programs import events, machine_programs

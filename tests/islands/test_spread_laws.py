@@ -12,7 +12,6 @@ import pytest
 from alarms.test_storms import MINUTES, PROGRAM
 from alarms.test_storms import histories as storm_histories
 from analysis.test_stages import FRAGMENTS, arrivals, compiled, given_programs, keyed_programs
-from calendars.test_engine_law import with_calendars
 from hypothesis import HealthCheck, assume, given, note
 from hypothesis import strategies as st
 from limits import limits, some_limits
@@ -23,7 +22,7 @@ from islands.layered import layered_programs, layered_streams
 from islands.scripts import LAYOUTS, Moving, heard_of, many, scripts, session_of, some_settings
 from oracle.agreement import records_of
 from oracle.alarm_programs import alarm_programs
-from oracle.calendar_programs import calendar_programs
+from oracle.calendar_programs import calendar_programs, with_calendars
 from oracle.evaluate import rules_of
 from oracle.grounding import atoms
 from oracle.hypothetical_programs import EVERYTHING as ALL_QUESTIONS

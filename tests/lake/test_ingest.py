@@ -70,6 +70,22 @@ def test_tables_in_a_bucket_equal_the_golden_ones(fill: Fill, monkeypatch: pytes
         _check_golden(fill, uri)
 
 
+@pytest.mark.slow
+@pytest.mark.long
+def test_iceberg_in_a_bucket_equals_the_golden_ones(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is with a catalog whose files are in an object store; a vacuum lists and clears them there."""
+    with bucket(monkeypatch) as uri:
+        tables = Home("iceberg", tmp_path / "homes", monkeypatch).tables
+        monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__WAREHOUSE", uri)
+        monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__S3__ENDPOINT", os.environ["AWS_ENDPOINT_URL_S3"])
+        _check_golden(fill, tables)
+        table = open_lake(tables).open("hot")
+        assert table is not None
+        rows = table_rows(tables, "hot")
+        assert table.vacuum(0)
+        assert len(table_rows(tables, "hot")) == len(rows)
+
+
 def test_named_fields_are_columns(fill: Fill, tables: str) -> None:
     """The fields that are named become a struct, merged as such across batches, and stay with the tables."""
     path = fill("n1", [("hot", ("a", 1), 0, 4), ("hot", ("a", 2), 1, 1)])
@@ -201,9 +217,16 @@ def _check_killed(fill: Fill, tables: str) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_random_points(fill: Fill, tables: str) -> None:
+def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
     """The process killed while it writes: in the end the tables are the golden ones."""
-    _check_killed(fill, tables)
+    _check_killed(fill, os.fspath(tmp_path / "tables"))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_killed_at_random_points_of_iceberg(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is with a catalog."""
+    _check_killed(fill, Home("iceberg", tmp_path / "homes", monkeypatch).tables)
 
 
 @pytest.mark.slow

@@ -130,6 +130,12 @@ def calendar_programs(draw: st.DrawFn, kind: Kind) -> tuple[str, str]:
     return "\n".join([text[0], *text[1:-1], *rules, f"output {', '.join(heads)}."]), DECLARED
 
 
+def with_calendars(text: str, declared: str) -> str:
+    """The program with a unit and its calendars."""
+    first, rest = text.split(".\n", 1)
+    return f"{first}, unit 6 h.\n{declared}{rest}"
+
+
 @st.composite
 def _metric(draw: st.DrawFn) -> str:
     low = draw(st.integers(0, 3))

@@ -109,6 +109,23 @@ def test_what_begins_and_ends_is_what_is_told() -> None:
     assert all(isinstance(witness, Witness) and witness.told for witness in proof.witnesses.values())
 
 
+FAR = """a(R, Z) :- temp(R, C),
+    S = stddev(D) over temp(R, D) in [40 s step 4 s] by R,
+    M = avg(D) over temp(R, D) in [40 s step 4 s] by R,
+    count() over temp(R, _) in [40 s step 4 s] by R >= 10,
+    Z = (C - M) / S, abs(Z) > 2."""
+
+
+def test_a_reading_is_compared_with_many_before_it() -> None:
+    """Readings at even distances are tried: a mean, a deviation, and how many there are, fit one more."""
+    plan = tidelog.compile(f"{HEAD}output a. {FAR}")
+    witness = Searcher(plan, book_of(plan)).witness("a")
+    assert witness is not None
+    assert len(witness.facts) == 10
+    never = tidelog.compile(f"{HEAD}output a. {FAR.replace('>= 10', '>= 50')}")
+    assert Searcher(never, book_of(never)).witness("a") is None
+
+
 def test_no_witness_violates_a_constraint() -> None:
     """Facts of which the program says that they never come together show nothing."""
     plan = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, C), C < 90.")

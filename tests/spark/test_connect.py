@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from children import WAIT
-from spark.cluster import COMPILED, bare_python
+from spark.cluster import COMPILED, bare_python, install_tidelog
 from spark.conftest import Fill
 from spark.connect import server
 from spark.test_reason import COLUMNS, HOT, PROGRAM, READINGS, expected, facts
 from tidelog.connectors.spark import register, spark_session
 from tidelog.connectors.spark.cluster.connect import is_connect
-from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from tidelog.spark import STREAM_SETTINGS, reason
 
 if TYPE_CHECKING:
@@ -27,15 +27,26 @@ LAST = ("n9", 0.0, 1000)
 
 
 @pytest.fixture(scope="module")
-def connected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session of Spark Connect; the workers behind it have no tidelog."""
+def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a server, and the folder of the Python of its workers, which have no tidelog."""
     folder = tmp_path_factory.mktemp("connect")
     python = bare_python(folder / "python", COMPILED)
     with pytest.MonkeyPatch.context() as patch, server(folder, python) as address:
         patch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as in a process that has no other session
-        session = import_module("pyspark.sql.connect.session").SparkSession.builder.remote(address).create()
-        yield session
-        session.stop()
+        yield address, folder / "python"
+
+
+@pytest.fixture(scope="module")
+def connected(behind: tuple[str, Path]) -> Iterator[SparkSession]:
+    """A session of Spark Connect; the workers behind it have no tidelog."""
+    session = begin(behind[0])
+    yield session
+    session.stop()
+
+
+def begin(address: str) -> SparkSession:
+    session: SparkSession = import_module("pyspark.sql.connect.session").SparkSession.builder.remote(address).create()
+    return session
 
 
 @pytest.mark.long
@@ -53,14 +64,28 @@ def test_a_batch_behind_connect(connected: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_a_stream_behind_connect(connected: SparkSession, tmp_path: Path) -> None:
-    """State is kept behind the server; a session that is not set up for it is refused before."""
+def test_a_stream_behind_connect(behind: tuple[str, Path], connected: SparkSession, tmp_path: Path) -> None:
+    """State is kept behind the server, if that has tidelog itself; what is not set up for it is refused before."""
     connected.createDataFrame([*READINGS, LAST], COLUMNS).coalesce(1).write.parquet(f"{tmp_path}/in")
     stream = connected.readStream.schema(COLUMNS).parquet(f"{tmp_path}/in")
     with pytest.raises(SpecError, match=r"set `tidelog\.spark\.STREAM_SETTINGS`"):
         reason(stream, PROGRAM)
     for name, value in STREAM_SETTINGS.items():
         connected.conf.set(name, value)
+    with pytest.raises(ConnectorError, match="`pip install tidelog` into the Python of the server, and begin a new session"):
+        reason(stream, PROGRAM)
+    install_tidelog(behind[1])
+    another = begin(behind[0])
+    try:
+        check_stream(another, tmp_path)
+    finally:
+        another.stop()
+
+
+def check_stream(connected: SparkSession, tmp_path: Path) -> None:
+    for name, value in STREAM_SETTINGS.items():
+        connected.conf.set(name, value)
+    stream = connected.readStream.schema(COLUMNS).parquet(f"{tmp_path}/in")
     told = reason(stream, PROGRAM, output="mute(node: text)", emit="final", buckets=2)
     writer = told.writeStream.outputMode("append").option("checkpointLocation", f"{tmp_path}/checkpoint")
     query = writer.trigger(availableNow=True).start(f"{tmp_path}/out", format="parquet")

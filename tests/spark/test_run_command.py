@@ -19,6 +19,7 @@ from tidelog.connectors.lake.gateways.origins import place_of
 from tidelog.connectors.lake.places import is_remote, on_this_machine, uri_of
 from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.cluster.queries import reason, why
+from tidelog.connectors.spark.cluster.session import java_options
 from tidelog.connectors.spark.places import held_alone
 from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
 from tidelog.connectors.spark.running.inputs.locations import Input
@@ -81,14 +82,20 @@ STREAM = ("--checkpoint", "c")
         (["--archives", "p.tide"], "`--archives` brings Python to the workers of a cluster: name it by `--master`"),
         (["--archives", "no.tar.gz", "--master", "yarn"], "`--archives` `no.tar.gz`: there is no file `no.tar.gz`"),
         (["--buckets", "0"], "expected a whole number above 0, got `0`"),
-        (["--out", "tcp://127.0.0.1:9"], "what runs on Spark writes to `-`, to files, and to tables, such as `parquet:DIR`"),
+        (
+            ["--out", "tcp://127.0.0.1:9"],
+            "what runs on Spark writes to `-`, to files, to tables, such as `parquet:DIR`, and to topics of Kafka",
+        ),
         (["--out", "csv+a.csv"], "csv can be read, not written"),
         (["--out", "parquet:"], "`parquet:` names no folder"),
         (["--out", "delta:"], "`delta:` names no folder: expected `delta:DIR`"),
         (["--out", "iceberg:lake"], "expected `iceberg:CATALOG.NAMESPACE`"),
         (["--out", "delta:t", "--out", "parquet:t"], "`t` would hold tables of two formats"),
         (["--out", "nowhere/a.facts"], "cannot write `nowhere/a.facts`: there is no directory `nowhere`"),
-        ([*STREAM, "--out", "a.facts"], "`a.facts`: a stream writes to `-` and to tables, such as `parquet:DIR`"),
+        (
+            [*STREAM, "--out", "a.facts"],
+            "`a.facts`: a stream writes to `-`, to tables, such as `parquet:DIR`, and to topics",
+        ),
         (["--out", "parquet:t", "--out", "parquet+file:t"], "tables are written to `t` twice in one run"),
         (["--out", "p.tide"], "`p.tide` is read and written in one run"),
         (["--out", "in/out.facts"], "`in/out.facts` is written, and `"),
@@ -340,12 +347,21 @@ def test_a_checkpoint_is_that_of_one_process(
     assert told(capfd, *STREAM, source="facts+in")[0] == 0
 
 
+def test_classes_come_from_an_archive_that_is_there(tmp_path: Path) -> None:
+    """It is made at the end of the first run, and the next one begins with it."""
+    path = tmp_path / "java classes.jsa"
+    assert java_options(None) == "-XX:TieredStopAtLevel=1"
+    assert java_options(os.fspath(path)).endswith(f' "-XX:ArchiveClassesAtExit={path}"')
+    path.write_bytes(b"?")
+    assert java_options(os.fspath(path)).endswith(f' "-XX:SharedArchiveFile={path}"')
+
+
 def test_partitions_follow_from_buckets() -> None:
-    """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
-    asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
+    """On a cluster each bucket of a stream has a partition; here each core, and two at least."""
+    asked = [(4, None), (32, None), (4, 2), (32, 1), (32, 16)]
     plan = tidelog.compile(PROGRAM)
     told = [stream_settings(job_of(plan, buckets), cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
-    assert told == ["4", "32", "4", "4", "16"]
+    assert told == ["4", "32", "2", "2", "16"]
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:

@@ -15,6 +15,7 @@ from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.ending import endings
 from tidelog.plans.proving.guessing import Fact, Guesser
 from tidelog.plans.proving.rulebook import Rulebook
+from tidelog.plans.proving.series import series
 from tidelog.plans.proving.thresholds import Band, bands_of, crossing
 from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.plans.tree.syntax import Atom, CalendarDeclaration, Constant, Field, Input, Latest, Value
@@ -93,7 +94,9 @@ class Searcher:
             if self.is_over() or len(guesses) >= _GUESSES or ending >= _ENOUGH or len(found) - ending >= most:
                 break
         if not found:
-            found = self._changed(predicate, guesses[:_CHANGED])
+            found = self._first(predicate, self._changed(guesses[:_CHANGED]))
+        if not found:
+            found = self._first(predicate, series(self._book, self.fields, predicate))
         if not found:
             return None
         best = min(found, key=lambda item: (not item.ends, item.size))
@@ -105,15 +108,19 @@ class Searcher:
         tried = [self._tried(predicate, [fact.moved(base) for fact in guess]) for base in self._bases]
         return [witness for witness in tried if witness is not None]
 
-    def _changed(self, predicate: str, guesses: Sequence[tuple[Fact, ...]]) -> list[Witness]:
-        """The first witnesses among guesses with other values, and with facts beside them."""
+    def _changed(self, guesses: Sequence[tuple[Fact, ...]]) -> Iterator[tuple[Fact, ...]]:
+        """Guesses with other values, and with facts beside them."""
         for guess in sorted(guesses, key=len):
-            for facts in variants(guess, (self._book,), self.fields):
-                if self.is_over():
-                    return []
-                found = self._at_all_times(predicate, facts)
-                if found:
-                    return found
+            yield from variants(guess, (self._book,), self.fields)
+
+    def _first(self, predicate: str, guesses: Iterable[tuple[Fact, ...]]) -> list[Witness]:
+        """The first witnesses among guesses."""
+        for facts in guesses:
+            if self.is_over():
+                return []
+            found = self._at_all_times(predicate, facts)
+            if found:
+                return found
         return []
 
     def flapping(self) -> Iterator[tuple[Band, Band, Witness]]:

@@ -35,8 +35,10 @@ from tidelog.plans.diagnostics.errors import ConnectorError
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile
+    from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import FileScanTask
     from pyiceberg.table import Table as Loaded
+    from pyiceberg.table.metadata import TableMetadata
 
 _IS: Any = expressions
 """The conditions of the library, whose types its own plugin for mypy would know."""
@@ -65,6 +67,19 @@ class IcebergFile:
     def size(self) -> int:
         """How many bytes it has."""
         return self.task.file.file_size_in_bytes
+
+
+class _Changing(Transaction):
+    """A transaction that works out once what the table says of itself after what is staged: it is asked some fifteen times,
+    and copies all snapshots each time."""
+
+    _known: tuple[object, TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        if self._known is None or self._known[0] is not self._updates:
+            self._known = (self._updates, super().table_metadata)
+        return self._known[1]
 
 
 class IcebergTable:
@@ -146,6 +161,8 @@ class IcebergTable:
             if numbers:
                 transaction.set_properties(numbers)
             self._put(transaction, list(old), [(day, chain.from_iterable(each)) for day, each in days.items()])
+            if old and not new.num_rows:  # rows are to be forgotten, of which this snapshot's statistics tell
+                self._put(transaction, [], [])
 
         self._commit(change)
 
@@ -201,16 +218,18 @@ class IcebergTable:
     def _day(self, file: IcebergFile) -> date | None:
         """The day of a file's rows; ConnectorError where files are divided in another way than by days."""
         spec = self.table.metadata.specs()[file.task.file.spec_id]
-        names = [field.name for field in spec.fields]
-        if not names:
+        self._check_days(spec)
+        if not spec.fields:
             return None
-        if names != [DATE] or str(spec.fields[0].transform) != "identity":
-            raise ConnectorError(
-                f"the table `{self.uri}` is partitioned by {', '.join(names)}, which others have changed: "
-                f"expected `{DATE}` alone"
-            )
         value: int | date | None = file.task.file.partition[0]
         return date.fromordinal(_EPOCH + value) if isinstance(value, int) else value
+
+    def _check_days(self, spec: PartitionSpec) -> None:
+        if any((field.name, str(field.transform)) != (DATE, "identity") for field in spec.fields):
+            raise ConnectorError(
+                f"the table `{self.uri}` is partitioned by {', '.join(field.name for field in spec.fields)}, which others "
+                f"have changed: expected `{DATE}` alone"
+            )
 
     def _put(
         self,
@@ -220,6 +239,7 @@ class IcebergTable:
     ) -> None:
         """Stage a snapshot with new files in the place of old ones. Without either it says that nothing came between."""
         metadata, io = transaction.table_metadata, self.table.io
+        self._check_days(metadata.spec())
         written = (write_file(io, metadata, day, batches) for day, batches in pieces)
         added: list[DataFile] = [file for file in written if file is not None]
         update = transaction.update_snapshot()
@@ -242,7 +262,7 @@ class IcebergTable:
         self.table.metadata = metadata.model_copy(update={"properties": {**metadata.properties, _RETRIES: "0"}})
         with told(f"cannot write the table `{self.uri}`"):
             try:
-                transaction = Transaction(self.table)
+                transaction = _Changing(self.table)
                 change(transaction)
                 transaction.commit_transaction()
             except BaseException:

@@ -16,13 +16,12 @@ _daemon: Any = daemon  # it has no types
 
 _NEEDED = (
     *(
-        "pandas",
-        "pyarrow",
         "pyarrow.compute",
         "pyspark.sql.pandas.serializers",
         "pyspark.sql.streaming.proto.StateMessage_pb2",
     ),
-    "tidelog.connectors.spark.running.inputs.inputs",
+    "tidelog.connectors.spark.running.inputs.blocks",
+    "tidelog.connectors.spark.running.inputs.frames",
     "tidelog.connectors.spark.running.outputs.lines",
     "tidelog.connectors.spark.running.outputs.table_rows",
     "tidelog.connectors.spark.running.stream",

@@ -79,6 +79,10 @@ _decode_facts: Callable[[bytes], list[Record]] = msgspec.msgpack.Decoder(
 _decode_placed: Callable[[bytes], list[Placed]] = msgspec.msgpack.Decoder(
     list[tuple[str, tuple[str | int | float, ...], int, int, bytes]]
 ).decode
+decode_block: Callable[[bytes], tuple[int, int, int, int, bytes]] = msgspec.msgpack.Decoder(
+    tuple[int, int, int, int, bytes]
+).decode
+"""A block as it was noted: its first and its last event, how many facts, when it was noted, and the events, packed."""
 _begin = itemgetter(2)
 _order = itemgetter(2, 4)
 _decode_letter = msgspec.msgpack.Decoder(tuple[str, str, bytes]).decode

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql import Row
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
@@ -33,9 +32,11 @@ from tidelog.connectors.spark.running.parcels import (
     SPAN,
     InOrder,
     Parcels,
+    decode_block,
     facts_of,
     needs_places,
 )
+from tidelog.connectors.spark.running.shipped import DeclaringProcessor, ShippedProcessor, States
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record, format_record
 from tidelog.plans.stages.stages import Stage
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 _TIDIES = 60.0
 """After so many seconds, or more, it is looked for what need not be kept any more."""
-_decode_block = msgspec.msgpack.Decoder(tuple[int, int, int, int, bytes]).decode
-
 _Pack = tuple[int, str, bytes]
 """Facts of a batch, as the parcel has them that brought them: its kind, its name and its row."""
 
@@ -76,7 +75,7 @@ def run_stream(
         own = F.pmod(F.col("bucket"), F.lit(job.groups))
         parted = parcels.withColumn("session", F.when(F.col("stage") == stage.number, own).otherwise(others))
         parcels = parted.groupBy("session").transformWithState(
-            StageProcessor(job, stage.number, open_stage),
+            ShippedProcessor(StageProcessor(job, stage.number, open_stage)),
             COLUMNS,
             outputMode="Append",
             timeMode="EventTime",
@@ -124,7 +123,7 @@ def _timed(parcels: DataFrame, clock: Clock, lateness: int) -> DataFrame:
     return parcels.withColumn("at", at).withWatermark("at", f"{clock.delay(lateness)} milliseconds").drop("at")
 
 
-class StageProcessor(StatefulProcessor):
+class StageProcessor(DeclaringProcessor):
     """One stage as Spark's stateful operator: a key is a group of buckets, or negative for parcels of others, which pass.
 
     Its state is the snapshot of each bucket of which there is more to say than that it is new, and for each group when which
@@ -132,6 +131,7 @@ class StageProcessor(StatefulProcessor):
     """
 
     def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+        super().__init__(States(keeps_journal=job.keep is not None))
         self._job = job
         self._number = number
         self._open = open_stage
@@ -140,11 +140,9 @@ class StageProcessor(StatefulProcessor):
         """A task begins."""
         begin_task()
         self._handle = handle
-        self._sessions = handle.getMapState("sessions", "bucket int", "state binary")
-        self._dues = handle.getValueState("dues", "dues binary, timer bigint")
-        if self._job.keep is not None:
-            self._journal = handle.getMapState("journal", "bucket int, at bigint, first bigint", "block binary")
-            self._tidied = handle.getValueState("tidied", "at bigint")
+        self._sessions, self._dues, *others = self.states.declare(handle)
+        if others:
+            self._journal, self._tidied = others
         self._stage = self._job.stages[self._number - 1]
         self._clock = Clock.of(self._job.plan.timeline)
         self._routes = self._job.routes
@@ -243,7 +241,7 @@ class StageProcessor(StatefulProcessor):
             session.advance(watermark)
         tell(session, self._stage, bucket, self._routes, self._parcels)
         if self._job.keep is not None and (block := session.noted()) is not None:
-            first, _, _, at, _ = _decode_block(block)
+            first, _, _, at, _ = decode_block(block)
             self._journal.updateValue((bucket, at, first), (block,))
         self._sessions.updateValue((bucket,), (pack_state(session.snapshot()),))
         return self._clock.reaches(session.deadline())

@@ -6,18 +6,19 @@ far they look ahead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tidelog.plans.plan.plan import AntiJoinShape, DilateShape, ErodeShape, Feed, JoinShape, PairShape, Step, UnionShape
 from tidelog.plans.tree.components import components
+from tidelog.plans.tree.reaching import reachable
 
 
-def cut_what_never_begins(steps: Mapping[str, Step]) -> dict[str, Step]:
-    """The steps, with those of a recursion that can never hold as unions of nothing.
+def cut_what_never_begins(steps: Mapping[str, Step], watched: Collection[str]) -> dict[str, Step]:
+    """The steps, with those of a recursion that can never hold as unions of nothing, and without what these alone read.
 
     >>> ahead = Step("q", "q", UnionShape(), (Feed("step", "q"),), "q :- q.")
-    >>> cut_what_never_begins({"q": ahead})["q"].inputs
+    >>> cut_what_never_begins({"q": ahead}, ["q"])["q"].inputs
     (Feed(kind='facts', name='q'),)
     """
     possible = _possible(steps)
@@ -31,9 +32,14 @@ def cut_what_never_begins(steps: Mapping[str, Step]) -> dict[str, Step]:
                 following[feeder].append(name)
     for members in components(following):
         if len(members) > 1 or members[0] in following[members[0]]:
-            nothing = {name: (Feed("facts", name),) for name in members}  # no fact has the name of what cannot hold
-            found |= {name: replace(steps[name], shape=UnionShape(), inputs=nothing[name]) for name in members}
-    return found
+            found |= {name: _without_facts(steps[name]) for name in members}
+    needed = reachable([name for name in watched if name in found], lambda name: found[name].feeders)
+    return {name: step for name, step in found.items() if name in needed}
+
+
+def _without_facts(step: Step) -> Step:
+    """A step of a predicate that never holds, so that there are no facts of it either."""
+    return replace(step, shape=UnionShape(), inputs=(Feed("facts", step.predicate),))
 
 
 def _possible(steps: Mapping[str, Step]) -> set[str]:

@@ -22,6 +22,7 @@ from tidelog.plans.plan.plan import (
     LatchShape,
     LatestShape,
     PairShape,
+    PeriodShape,
     Step,
     SteppedShape,
     ThresholdShape,
@@ -95,11 +96,29 @@ class Passing:
     tells: bool
 
 
-class Bindings:
-    """The chains of a plan's steps; `opaque` are the steps whose rows are known only when they are computed in time."""
+@dataclass(frozen=True, slots=True)
+class Leading:
+    """Where the rows of one port of a step lead, of which some columns are known: the `pattern` of what is known of the
+    step's rows, and how the values of its columns are found; from which of the known values, where there is no chain."""
 
-    def __init__(self, steps: Iterable[Step]) -> None:
+    pattern: Pattern
+    chain: Chain | None
+    key: tuple[int, ...] = ()
+
+
+Size = Callable[[str, Pattern], float]
+"""How many rows of a step have the same values in some columns, about."""
+
+
+class Bindings:
+    """The chains of a plan's steps; `opaque` are the steps whose rows are known only when they are computed in time.
+
+    Where `size` is given, atoms of a body come in the order of how few rows they are expected to have.
+    """
+
+    def __init__(self, steps: Iterable[Step], size: Size | None = None) -> None:
         self.steps: Mapping[str, Step] = {step.id: step for step in steps}
+        self._size = size
         self.opaque = _closed(self.steps, _is_opaque)
         self._given = self.steps.keys() - _closed(self.steps, _is_derived)
 
@@ -113,7 +132,7 @@ class Bindings:
                 return [Passing(feeder, pattern, known, name not in self.opaque) for feeder in feeders]
             case LatestShape(by=by):
                 return [_grouped(feeders[0], pattern, {position: position for position in by})]
-            case AggregateShape(by=by) | ThresholdShape(by=by):
+            case AggregateShape(by=by) | ThresholdShape(by=by) | PeriodShape(by=by):
                 return [_grouped(feeders[0], pattern, dict(enumerate(by)))]
             case JoinShape(head, atoms, comparisons):
                 body = [Atom(feeder, terms) for feeder, terms in zip(feeders, atoms, strict=True)]
@@ -129,11 +148,18 @@ class Bindings:
             case _:
                 return [Passing(feeder, WHOLE, (), tells=False) for feeder in feeders]
 
-    def onward(self, name: str, port: int) -> Chain | None:
-        """How a row of one port of a step leads to rows of the step, which is not opaque; None where it is one of them."""
+    def onward(self, name: str, port: int, pattern: Pattern) -> Leading | None:
+        """How rows of one port of a step, of which some columns are known, lead to rows of the step; None for a step of
+        which nothing can be said without times."""
         step = self.steps[name]
         feeders = step.feeders
         match step.shape:
+            case UnionShape() | DilateShape() | ErodeShape() | SteppedShape():
+                return Leading(pattern, None, tuple(range(len(pattern))))
+            case LatestShape(by=by):
+                return _group_of(pattern, {column: column for column in by})
+            case AggregateShape(by=by) | ThresholdShape(by=by) | PeriodShape(by=by):
+                return _group_of(pattern, {column: place for place, column in enumerate(by)})
             case JoinShape(head, atoms, comparisons):
                 body = [Atom(feeder, terms) for feeder, terms in zip(feeders, atoms, strict=True)]
             case PairShape(left=left, right=right):
@@ -145,7 +171,16 @@ class Bindings:
                 body = [Atom(feeders[0], head), Atom(feeders[1], negated, asks=True)]
             case _:
                 return None
-        return self._linked(body.pop(port).terms, head, body, comparisons, tells=True)
+        own = body.pop(port).terms
+        if pattern and pattern[-1] >= len(own):
+            return None  # of a row of another width
+        begin = [own[column] for column in pattern]
+        known = set(_names(begin)).union(
+            *(set(_names(atom.terms)) for atom in body if not atom.asks and atom.step not in self.opaque)
+        )
+        known.update(*(_used(item) for item in _usable(comparisons, known)))
+        told = tuple(i for i, term in enumerate(head) if not isinstance(term, Variable) or term.name in known)
+        return Leading(told, self._linked(begin, [head[i] for i in told], body, comparisons, tells=True))
 
     def _chain(
         self,
@@ -181,7 +216,7 @@ class Bindings:
                 check.append((place, known[term.name]))
             elif isinstance(term, Variable):
                 known[term.name] = place
-        order, wholes = _order(body, set(known), _needed(head, body, comparisons) if tells else set())
+        order, wholes = _order(body, set(known), _needed(head, body, comparisons) if tells else set(), self._size)
         given = set(known).union(*(set(_names(atom.terms)) for atom in order if not atom.asks))
         computed = _usable(comparisons, given) if tells else []
         last = set(_names(head)).union(*(_used(item) for item in computed)) if tells else set()
@@ -205,8 +240,20 @@ def _grouped(feeder: str, pattern: Pattern | None, columns: Mapping[int, int]) -
     return Passing(feeder, tuple(position for position, _ in known), tuple(place for _, place in known), tells=False)
 
 
-def _order(body: Sequence[Atom], known: set[str], needed: set[str]) -> tuple[list[Atom], list[str]]:
+def _group_of(pattern: Pattern, places: Mapping[int, int]) -> Leading:
+    """What is known of the rows of a group, given some columns of one that is in it."""
+    known = sorted((places[column], place) for place, column in enumerate(pattern) if column in places)
+    return Leading(tuple(column for column, _ in known), None, tuple(place for _, place in known))
+
+
+def _order(body: Sequence[Atom], known: set[str], needed: set[str], size: Size | None) -> tuple[list[Atom], list[str]]:
     """The atoms in the order in which they are demanded, and the steps of which everything is."""
+
+    def promise(atom: Atom) -> tuple[float, float]:
+        if size is not None:
+            return -size(atom.step, _known_columns(atom, known)), 0
+        return atom.is_given, _bound(atom, known) / len(atom.terms)
+
     known = set(known)
     rest = list(body)
     order: list[Atom] = []
@@ -217,7 +264,7 @@ def _order(body: Sequence[Atom], known: set[str], needed: set[str]) -> tuple[lis
             open_atoms = [atom for atom in rest if not atom.asks and not missing.isdisjoint(_names(atom.terms))][:1]
             if not open_atoms:
                 break
-        best = max(open_atoms, key=lambda atom: (atom.is_given, _bound(atom, known) / len(atom.terms)))
+        best = max(open_atoms, key=promise)
         rest.remove(best)
         order.append(best)
         known |= set(_names(best.terms))
@@ -235,7 +282,16 @@ def _needed(head: Sequence[Term], body: Sequence[Atom], comparisons: Sequence[Co
 
 
 def _bound(atom: Atom, known: set[str]) -> int:
-    return sum(isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known) for term in atom.terms)
+    return len(_known_columns(atom, known))
+
+
+def _known_columns(atom: Atom, known: set[str]) -> Pattern:
+    """The columns of which constants and known variables say the values."""
+    return tuple(
+        i
+        for i, term in enumerate(atom.terms)
+        if isinstance(term, Constant) or (isinstance(term, Variable) and term.name in known)
+    )
 
 
 def _stage(atom: Atom, names: Sequence[str], kept: set[str]) -> tuple[Stage, list[str]]:
@@ -304,7 +360,7 @@ def _is_opaque(step: Step, opaque: set[str]) -> bool:
     match step.shape:
         case UnionShape():
             return any(feed.kind not in {"step", "facts", "stream"} or feed.name in opaque for feed in step.inputs)
-        case DilateShape() | SteppedShape() | ErodeShape(clipped=False):
+        case DilateShape() | SteppedShape() | ErodeShape():
             return step.feeders[0] in opaque
         case JoinShape(head, atoms, comparisons):
             clear = [terms for feeder, terms in zip(step.feeders, atoms, strict=True) if feeder not in opaque]

@@ -9,9 +9,10 @@ is not demanded.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import itemgetter
 
 from tidelog.operators.joins.join import Join
 from tidelog.plans.data.facts import Row
@@ -24,7 +25,7 @@ class TooMuchError(Exception):
     """What is demanded is so much that it costs less to derive all."""
 
 
-Head = Callable[[Row], Iterator[Row]]
+Head = Callable[[Row], Iterable[Row]]
 """Makes rows of a chain's last tuple."""
 
 Rows = Mapping[str, Iterable[Row]]
@@ -236,7 +237,11 @@ def head_of(chain: Chain) -> Head | None:
             for term in shape.head
             if isinstance(term, Variable | Constant)
         ]
-        return lambda values: iter((tuple([_value(source, values) for source in sources]),))
+        places = [source for source in sources if isinstance(source, int)]
+        if len(places) == len(sources) > 1:
+            pick = itemgetter(*places)
+            return lambda values: (pick(values),)
+        return lambda values: (tuple([_value(source, values) for source in sources]),)
     width = len(chain.row)  # with the tuple in front no two rows are the same, so that a join need not know what it has told
     join = Join(replace(shape, head=(*map(Variable, chain.row), *shape.head)))
     frontier = join.frontiers[0]

@@ -2,38 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from tidelog.plans.data.facts import Row
 from tidelog.plans.plan.plan import DilateShape, ErodeShape, Step, SteppedShape, UnionShape
-from tidelog.plans.tree.syntax import Constant
-from tidelog.runtime.batch.demand.bindings import WHOLE, Bindings, Chain, Passing, Pattern, Stage
+from tidelog.plans.tree.syntax import Constant, Value
+from tidelog.runtime.batch.demand.bindings import WHOLE, Bindings, Chain, Passing, Pattern, Source, Stage
 from tidelog.runtime.batch.demand.rows import Head, head_of
-from tidelog.runtime.batch.updating.row_index import RowIndex
+from tidelog.runtime.batch.updating.row_index import Finder, RowIndex, picker
+
+_FAR = 1e12
+"""So many rows a join is expected to have: whatever else there is comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """Where rows of one port of a step lead, of which some columns are known: the `pattern` of what is known of the step's
+    rows, and what finds the values of its columns."""
+
+    pattern: Pattern
+    rows: Finder
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One atom of a chain at work: the key of what is asked of it, and the tuples behind it, for tuples before it."""
+
+    stage: Stage
+    key: Callable[[Row], Row]
+    beyond: Callable[[Iterable[Row]], Iterable[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """A chain at work: its first tuple, its atoms, and the rows of its last tuples; `fits` where some begins do not."""
+
+    chain: Chain
+    fits: Callable[[Row], bool] | None
+    begin: Callable[[Row], Row]
+    links: list[_Link]
+    head: Head | None
 
 
 class Looking:
     """Rows of a component's steps, found from those of the predicates `text`, which stand for facts here."""
 
     def __init__(self, steps: Mapping[str, Step], text: Iterable[str], index: RowIndex) -> None:
-        self.bindings = Bindings(steps.values())
+        self.bindings = Bindings(steps.values(), self._size)
         self._text = frozenset(text)
         self._index = index
-        self._ways: dict[tuple[str, Pattern | None], list[Chain | Passing]] = {}
-        self._onward: dict[tuple[str, int], Chain | None] = {}
-        self._heads: dict[int, Head | None] = {}
-        self._kept: list[Chain] = []
+        self._ways: dict[tuple[str, Pattern | None], list[_Walk | Passing]] = {}
+        self._finders: dict[tuple[str, Pattern], Finder] = {}
+        self._onward: dict[tuple[str, int, Pattern], Onward | None] = {}
         self._done: dict[tuple[str, Pattern | None], set[Row]] = {}
-        self._same: dict[str, str | None] = {}
         self.needed: dict[str, dict[Row, None]] = {}
+        self.looked_at = self.known_rows()
 
-    def onward(self, step: str, port: int, row: Row) -> Iterable[Row]:
-        """The rows of a step to which a row of one of its ports may lead."""
-        place = step, port
+    def known_rows(self) -> int:
+        """How many rows the predicates of the text have: the order in which atoms are looked up depends on it."""
+        return sum(len(self._index.rows(name)) for name in self._text)
+
+    def onward(self, step: str, port: int, pattern: Pattern) -> Onward | None:
+        """Where rows of one of its ports lead, of which these columns are known; None where that cannot be said."""
+        place = step, port, pattern
         if place not in self._onward:
-            self._onward[place] = self.bindings.onward(step, port)
-        chain = self._onward[place]
-        return (row,) if chain is None else dict.fromkeys(self._rows_of(chain, row))
+            leading = self.bindings.onward(step, port, pattern)
+            if leading is None:
+                self._onward[place] = None
+            elif leading.chain is None:
+                pick = picker(leading.key)
+                self._onward[place] = Onward(leading.pattern, lambda values: (pick(values),))
+            else:
+                self._onward[place] = Onward(leading.pattern, _rows_of(self._walk(leading.chain)))
+        return self._onward[place]
 
     def begin(self) -> None:
         """Forget what has been needed."""
@@ -48,90 +90,118 @@ class Looking:
         done.update(new)
         if step in self._text:
             needed = self.needed.setdefault(step, {})
-            for key in new:
-                found = self._index.rows(step) if pattern is WHOLE else self._index.like(step, pattern, key)
-                needed.update(dict.fromkeys(found))
+            if pattern is WHOLE:
+                needed.update(self._index.rows(step))
+            else:
+                find = self._index.finder(step, pattern)
+                for key in new:
+                    needed.update(dict.fromkeys(find(key)))
             return
         for way in self._ways_of(step, pattern):
             if isinstance(way, Passing):
-                self.need(way.step, way.pattern, (tuple([key[place] for place in way.key]) for key in new))
+                self.need(way.step, way.pattern, map(picker(way.key), new))
             else:
-                self._note(way, [tuple([key[place] for place in way.begin]) for key in new if _fits(way, key)])
+                fits = way.fits
+                self._note(way, map(way.begin, new if fits is None else filter(fits, new)))
 
     # --- inside ---------------------------------------------------------------------------------------------------------
 
-    def _ways_of(self, step: str, pattern: Pattern | None) -> list[Chain | Passing]:
+    def _size(self, step: str, pattern: Pattern) -> float:
+        text = self._text_of(step)
+        return _FAR / (1 + len(pattern)) if text is None else self._index.size(text, pattern)
+
+    def _note(self, walk: _Walk, values: Iterable[Row]) -> None:
+        """What a chain meets on its way is needed."""
+        found: Iterable[Row] = dict.fromkeys(values)
+        for whole in walk.chain.wholes if found else ():
+            self.need(whole, WHOLE, [()])
+        for link in walk.links:
+            self.need(link.stage.step, link.stage.pattern, map(link.key, found))
+            if link is not walk.links[-1]:
+                found = link.beyond(found)
+
+    def _ways_of(self, step: str, pattern: Pattern | None) -> list[_Walk | Passing]:
         place = step, pattern
         if place not in self._ways:
-            self._ways[place] = self.bindings.ways(step, pattern)
+            ways = self.bindings.ways(step, pattern)
+            self._ways[place] = [way if isinstance(way, Passing) else self._walk(way) for way in ways]
         return self._ways[place]
 
-    def _rows(self, step: str, pattern: Pattern, key: Row) -> Iterable[Row]:
-        """The rows of a step that have these values, which are not to be changed meanwhile."""
+    def _finder(self, step: str, pattern: Pattern) -> Finder:
+        """What finds the rows of a step that have these values, which are not to be changed meanwhile."""
         text = self._text_of(step)
         if text is not None:
-            return self._index.like(text, pattern, key)
-        found: dict[Row, None] = {}
-        for way in self._ways_of(step, pattern):
-            if isinstance(way, Chain):
-                found.update(dict.fromkeys(self._rows_of(way, key)))
-            elif way.tells and way.pattern is not WHOLE:
-                found.update(dict.fromkeys(self._rows(way.step, way.pattern, tuple([key[place] for place in way.key]))))
-        return found
+            return self._index.finder(text, pattern)
+        place = step, pattern
+        if place not in self._finders:
+            self._finders[place] = lambda _: ()  # a step does not feed itself but through a predicate of the text
+            finders = [found for way in self._ways_of(step, pattern) for found in self._finders_of(way)]
+            self._finders[place] = finders[0] if len(finders) == 1 else _all_of(finders)
+        return self._finders[place]
+
+    def _finders_of(self, way: _Walk | Passing) -> list[Finder]:
+        if isinstance(way, _Walk):
+            return [_rows_of(way)]
+        if not way.tells or way.pattern is WHOLE:
+            return []
+        find, pick = self._finder(way.step, way.pattern), picker(way.key)
+        return [lambda key: find(pick(key))]
 
     def _text_of(self, step: str) -> str | None:
         """The predicate of the text whose rows are those of a step; None where it joins, or unites several."""
-        if step not in self._same:
-            found: str | None = step
-            while found is not None and found not in self._text:
-                at = self.bindings.steps[found]
-                is_passing = isinstance(at.shape, UnionShape | DilateShape | ErodeShape | SteppedShape)
-                found = at.feeders[0] if is_passing and len(at.feeders) == 1 else None
-            self._same[step] = found
-        return self._same[step]
+        found: str | None = step
+        while found is not None and found not in self._text:
+            at = self.bindings.steps[found]
+            is_passing = isinstance(at.shape, UnionShape | DilateShape | ErodeShape | SteppedShape)
+            found = at.feeders[0] if is_passing and len(at.feeders) == 1 else None
+        return found
 
-    def _rows_of(self, chain: Chain, key: Row) -> Iterator[Row]:
-        if not _fits(chain, key):
-            return
-        head = self._head(chain)
-        if head is not None:
-            found: Iterable[Row] = (tuple([key[place] for place in chain.begin]),)
-            for stage in chain.stages:
-                found = dict.fromkeys(after for values in found for after in self._beyond(stage, values))
-            for values in found:
-                yield from head(values)
+    def _walk(self, chain: Chain) -> _Walk:
+        links = [_Link(stage, _keyed(stage.key), self._beyond(stage)) for stage in chain.stages]
+        check = chain.check
+        fits = None if not check else lambda key: all(key[at] == _value(other, key) for at, other in check)
+        return _Walk(chain, fits, picker(chain.begin), links, head_of(chain))
 
-    def _note(self, chain: Chain, values: Iterable[Row]) -> None:
-        """What a chain meets on its way is needed."""
-        found = dict.fromkeys(values)
-        for whole in chain.wholes if found else ():
-            self.need(whole, WHOLE, [()])
-        for stage in chain.stages:
-            self.need(stage.step, stage.pattern, (_key(stage, item) for item in found))
-            if stage is not chain.stages[-1]:
-                found = dict.fromkeys(after for item in found for after in self._beyond(stage, item))
-
-    def _beyond(self, stage: Stage, values: Row) -> Iterator[Row]:
-        """The tuples behind one atom of a chain."""
-        out = stage.out
+    def _beyond(self, stage: Stage) -> Callable[[Iterable[Row]], Iterable[Row]]:
+        """What finds the tuples behind one atom of a chain."""
+        out, same = picker(stage.out), stage.same
         if stage.asks:
-            yield tuple([values[place] for place in out])
-            return
-        for row in self._rows(stage.step, stage.pattern, _key(stage, values)):
-            if all(row[one] == row[other] for one, other in stage.same):
-                both = values + row
-                yield tuple([both[place] for place in out])
-
-    def _head(self, chain: Chain) -> Head | None:
-        if id(chain) not in self._heads:
-            self._heads[id(chain)] = head_of(chain)
-            self._kept.append(chain)  # so that its id stays its own
-        return self._heads[id(chain)]
+            return lambda found: dict.fromkeys(map(out, found))
+        find, key = self._finder(stage.step, stage.pattern), _keyed(stage.key)
+        if same:
+            return lambda found: dict.fromkeys(
+                out(values + row) for values in found for row in find(key(values)) if all(row[i] == row[j] for i, j in same)
+            )
+        return lambda found: dict.fromkeys([out(values + row) for values in found for row in find(key(values))])
 
 
-def _key(stage: Stage, values: Row) -> Row:
-    return tuple([values[source] if isinstance(source, int) else source.value for source in stage.key])
+def _rows_of(walk: _Walk) -> Finder:
+    """The rows to which a chain leads."""
+    fits, begin, head = walk.fits, walk.begin, walk.head
+    steps = [link.beyond for link in walk.links]
+
+    def rows(key: Row) -> Collection[Row]:
+        if head is None or (fits is not None and not fits(key)):
+            return ()
+        found: Iterable[Row] = (begin(key),)
+        for beyond in steps:
+            found = beyond(found)
+        return dict.fromkeys([row for values in found for row in head(values)])
+
+    return rows
 
 
-def _fits(chain: Chain, key: Row) -> bool:
-    return all(key[at] == (other.value if isinstance(other, Constant) else key[other]) for at, other in chain.check)
+def _all_of(finders: list[Finder]) -> Finder:
+    return lambda key: dict.fromkeys(row for find in finders for row in find(key))
+
+
+def _keyed(sources: tuple[Source, ...]) -> Callable[[Row], Row]:
+    """What makes the key of an atom."""
+    places = tuple(source for source in sources if isinstance(source, int))
+    if len(places) == len(sources):
+        return picker(places)
+    return lambda values: tuple([_value(source, values) for source in sources])
+
+
+def _value(source: Source, values: Row) -> Value:
+    return source.value if isinstance(source, Constant) else values[source]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelog.plans.analysis.horizons.reach import outlook
@@ -10,19 +10,24 @@ from tidelog.plans.analysis.recursion.rounds import Component, RoundPlanner
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.timeline import POS, Metric
 from tidelog.plans.plan.plan import (
+    AggregateShape,
     AntiJoinShape,
     DilateShape,
     ErodeShape,
     Feed,
     JoinShape,
     LatchShape,
+    LatestShape,
     PairShape,
+    PeriodShape,
     Step,
     SteppedShape,
+    ThresholdShape,
     UnionShape,
 )
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.syntax import Variable
+from tidelog.plans.tree.syntax import Atom, Variable
+from tidelog.runtime.batch.demand.bindings import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,17 @@ class Part:
         """Its steps, with the predicates of the text as facts."""
         return {name: given(name) for name in self.text} | dict(self.steps)
 
-    def plan(self, whole: BatchPlan, periods: Mapping[str, Sequence[int]], *, guarded: bool) -> BatchPlan:
-        """The component as a plan. Facts of `changed(P)` say what of a predicate P may be derived, and when, if it is
-        `guarded`; those of `again(P, N)` repeat after each of P's `periods` (encoded; below 0 back in time), by number."""
-        steps = {step.id: step for step in self._steps(whole, guarded=guarded)}
-        text = dict.fromkeys([*self.text, *(changed(name) for name in self.component.predicates if guarded)])
+    def plan(
+        self, whole: BatchPlan, periods: Mapping[str, Sequence[int]], guards: Iterable[tuple[str, Pattern]]
+    ) -> BatchPlan:
+        """The component as a plan. Where there are `guards`, facts of `changed(P, columns)` say which rows of a predicate P
+        may be derived, and when, by the values of these columns; those of `again(P, N)` repeat after each of P's `periods`
+        (encoded; below 0 back in time), by number."""
+        guarded: dict[str, list[Pattern]] = {}
+        for name, pattern in guards:
+            guarded.setdefault(name, []).append(pattern)
+        steps = {step.id: step for step in self._steps(guarded)}
+        text = dict.fromkeys([*self.text, *(changed(name, pattern) for name in guarded for pattern in guarded[name])])
         for name, lengths in periods.items():
             feeds = []
             for number, period in enumerate(lengths):
@@ -68,31 +79,39 @@ class Part:
             steps=planner.in_order(),
             strata=planner.strata(levels),
             constraints={},
-            facts=(),
+            facts=tuple(fact for fact in whole.facts if fact[0] == TOP and TOP in self.text),  # no data may say it
             calendars={},
             over_calendars={},
         )
 
-    def _steps(self, whole: BatchPlan, *, guarded: bool) -> Iterator[Step]:
+    def _steps(self, guarded: Mapping[str, Sequence[Pattern]]) -> Iterator[Step]:
         yield from (given(name) for name in self.component.reads)
         yield from self.steps.values()
         for name, union in self.unions.items():
             if not guarded:
                 yield union
                 continue
-            yield given(changed(name))
+            feeds = [feed for feed in union.inputs if feed.kind != "step"]
             columns = tuple(Variable(f"X{i}") for i in range(self.widths[name]))
-            for feed in union.inputs:
-                if feed.kind == "step":
-                    guards = (feed, Feed("step", changed(name)))
-                    step = self.steps[feed.name]
-                    yield Step(f"{feed.name}'", name, JoinShape(columns, (columns, columns)), guards, step.rule, step.source)
-            feeds = [Feed("step", f"{feed.name}'") if feed.kind == "step" else feed for feed in union.inputs]
+            for pattern in guarded[name]:
+                guard = changed(name, pattern)
+                yield given(guard)
+                shape = JoinShape(columns, (columns, tuple(columns[i] for i in pattern)))
+                for rule in union.feeders:
+                    step, place = self.steps[rule], f"{rule}'{guard}"
+                    yield Step(place, name, shape, (Feed("step", rule), Feed("step", guard)), step.rule, step.source)
+                    feeds.append(Feed("step", place))
             yield replace(union, inputs=tuple(feeds))
 
 
-def part_of(plan: BatchPlan, component: Component) -> Part:
-    """A component of a plan by itself."""
+def widths_of(plan: BatchPlan) -> dict[str, int]:
+    """How many arguments each predicate has, also what only a machine's rules know of it, which nobody declares."""
+    of_rules = {rule.head.predicate: len(rule.head.arguments) for rule in plan.normal.rules if isinstance(rule.head, Atom)}
+    return of_rules | {name: item.arity for name, item in plan.schema.predicates.items()}
+
+
+def part_of(plan: BatchPlan, component: Component, widths: Mapping[str, int]) -> Part:
+    """A component of a plan by itself; `widths` are those of the plan's predicates."""
     known = {step.id: step for step in plan.steps}
     unions = {name: known[name] for name in component.predicates}
     rules = {rule: name for name, union in unions.items() for rule in union.feeders}
@@ -103,7 +122,7 @@ def part_of(plan: BatchPlan, component: Component) -> Part:
         steps={name: known[name] for name in component.steps},
         rules=rules,
         unions=unions,
-        widths={name: plan.schema.predicates[name].arity for name in component.predicates},
+        widths={name: widths[name] for name in component.predicates},
         back=POS if reach.past else back,
         ahead=POS if reach.future else ahead,
     )
@@ -139,7 +158,11 @@ def _width(plan: BatchPlan, steps: Mapping[str, Step], name: str) -> int:
             return len({*left, *right})
         case AntiJoinShape(columns=columns) | LatchShape(columns=columns):
             return len(columns)
-        case UnionShape() | DilateShape() | ErodeShape() | SteppedShape() if steps[name].feeders:
+        case AggregateShape(by=by) | PeriodShape(by=by):
+            return len(by) + 1
+        case ThresholdShape(by=by):
+            return len(by)
+        case UnionShape() | DilateShape() | ErodeShape() | SteppedShape() | LatestShape() if steps[name].feeders:
             return _width(plan, steps, steps[name].feeders[0])
         case _:
             return 0
@@ -150,9 +173,10 @@ def given(name: str) -> Step:
     return Step(name, name, UnionShape(), (Feed("facts", name),))
 
 
-def changed(name: str) -> str:
-    """The predicate that says what of another may change; no program has one that is so called."""
-    return f"changed'{name}"
+def changed(name: str, pattern: Pattern) -> str:
+    """The predicate that says what of another may change, by the values of some columns; no program has one that is so
+    called."""
+    return f"changed'{','.join(map(str, pattern))}'{name}"
 
 
 def again(name: str, number: int) -> str:

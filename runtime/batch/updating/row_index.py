@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import itemgetter
 
 from tidelog.plans.data.facts import Row
 from tidelog.runtime.batch.demand.bindings import Pattern
+
+Finder = Callable[[Row], Collection[Row]]
+"""The rows that have some values, which are not to be changed meanwhile."""
+_NONE: Mapping[Row, None] = {}
+
+
+def picker(places: Pattern) -> Callable[[Row], Row]:
+    """What takes the values at some places of a row."""
+    if not places:
+        return lambda _: ()
+    if len(places) == 1:
+        place = places[0]
+        return lambda row: (row[place],)
+    return itemgetter(*places)
 
 
 class RowIndex:
@@ -32,20 +47,34 @@ class RowIndex:
             rows = self._rows[name] = dict.fromkeys(self._rows_of(name))
         return rows
 
-    def like(self, name: str, pattern: Pattern, key: Row) -> Iterable[Row]:
+    def like(self, name: str, pattern: Pattern, key: Row) -> Collection[Row]:
         """The rows that have these values in these columns, which are not to be changed meanwhile."""
+        return self.finder(name, pattern)(key)
+
+    def finder(self, name: str, pattern: Pattern) -> Finder:
+        """What `like` does, for one predicate and some columns: it stays right as rows come and go."""
         rows = self.rows(name)
         if not pattern:
-            return rows
+            return lambda _: rows
         if len(pattern) == self._widths.get(name):
-            return (key,) if key in rows else ()
+            return lambda key: (key,) if key in rows else ()
         patterns = self._groups.setdefault(name, {})
         groups = patterns.get(pattern)
         if groups is None:
             groups = patterns[pattern] = {}
+            pick = picker(pattern)
             for row in rows:
-                groups.setdefault(tuple([row[i] for i in pattern]), {})[row] = None
-        return groups.get(key, ())
+                groups.setdefault(pick(row), {})[row] = None
+        found = groups.get
+        return lambda key: found(key, _NONE)
+
+    def size(self, name: str, pattern: Pattern) -> float:
+        """How many rows have the same values in these columns, in the mean."""
+        rows = self.rows(name)
+        if not pattern or len(pattern) == self._widths.get(name):
+            return 1 if pattern else len(rows)
+        groups = self._groups.get(name, {}).get(pattern)
+        return len(rows) / max(1, len(set(map(picker(pattern), rows)) if groups is None else groups))
 
     def add(self, name: str, row: Row) -> None:
         """A row is there from now on."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidelog.commands.outcome import say
-from tidelog.commands.spark.streaming import handed_over
+from tidelog.commands.spark.streaming import Streaming, handed_over
 from tidelog.commands.streams.durable import CHECK, show_changes
 from tidelog.connectors.lake.places import uri_of
 from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
 from tidelog.connectors.spark.running.changing.handover import Handover, Pair, Place, fates
-from tidelog.connectors.spark.running.changing.spark_files import SparkFiles
 from tidelog.connectors.spark.running.job import Job
 from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import SpecError
@@ -23,13 +22,14 @@ if TYPE_CHECKING:
 
 
 def change_program(
-    spark: SparkSession, checkpoint: Checkpoint, files: SparkFiles, before: Job, now: Job, reload: str | None
+    spark: SparkSession, checkpoint: Checkpoint, stream: Streaming, before: Job, now: Job, reload: str | None
 ) -> int | None:
     """Let a checkpoint go on with the program now; None once it does, or the exit code where it was only asked (`check`).
 
     SpecError where state would be lost that must not be, or where the programs count time in different ways.
     """
     _check_times(before, now)
+    files = stream.files
     batch = files.last("commits")
     if batch is None:  # nothing is remembered yet
         if reload == CHECK:
@@ -37,7 +37,7 @@ def change_program(
         checkpoint.begin(0, anew=False)
         return None
     pairs = pair_stages(before.stages, now.stages)
-    place = Place(files.uri, batch, files.watermark(batch))
+    place = Place(files.uri, batch, files.watermark(batch), stream.latest(before))
     handover = Handover(spark, before, now, place, [Pair(pair.now, pair.before or 0, pair.other) for pair in pairs])
     parcels = handover.parcels(change_stage, reach_of)
     spread = Spread(before.stages, now.stages, pairs)
@@ -49,6 +49,7 @@ def change_program(
     found = spread.becomings(fates(spark.read.parquet(target)))
     dropped = [item for item in found if item.drops]
     if dropped and reload != "drop":
+        stream.forget(number)
         raise SpecError(_refusal(checkpoint, before, now, dropped))
     changed = [item for item in found if item.fate != "kept"]
     for item in changed:

@@ -36,6 +36,7 @@ from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.arrivals import UNUSED, unused_names
 from tidelog.connectors.spark.running.inputs.inputs import Input, read_input
 from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.kafka import parse_topics
 from tidelog.connectors.spark.running.outputs.delivery import LETTERS, VIOLATIONS, Delivery
 from tidelog.connectors.spark.running.outputs.folders import Folder, LocalFolder, RemoteFolder
 from tidelog.connectors.spark.running.outputs.sinks import Tables, parse_sinks
@@ -61,7 +62,7 @@ _SMALL_PLANS = {
 """How Spark plans the batches of a stream."""
 _QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 """Whether a batch is run for the watermark alone, when it has moved."""
-_PARTITIONS = 4
+_PARTITIONS = 2
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 LOCAL_CHECKPOINT = {
     # Hadoop keeps a checksum beside each file of a local file system anyway
@@ -153,7 +154,7 @@ class _Run:
         if self._is_stopped():
             return False
         with told_in_a_line(self._is_stopped):
-            self._outcome = change_program(spark, checkpoint, stream.files, before, self._job, self._options.reload)
+            self._outcome = change_program(spark, checkpoint, stream, before, self._job, self._options.reload)
         return self._outcome is None
 
     def _telling(self, delivery: Delivery, work: Callable[[], None]) -> None:
@@ -212,6 +213,7 @@ class _Run:
                         log=options.log,
                         settings=settings,
                         python=None if options.archives is None else environment(options.archives)[1],
+                        classes=options.classes,
                     )
                 except OSError as error:
                     raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
@@ -273,8 +275,8 @@ def history_settings(inputs: Sequence[Input]) -> dict[str, str]:
 def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
     """What Spark is set to for a job as a stream; `cores` are those of this machine, None on a cluster.
 
-    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine are some more
-    than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
+    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine each core has one,
+    since each costs something in every batch; two at least, so that another machine that goes on can use as many.
     """
     partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
     chosen = {"spark.sql.shuffle.partitions": str(partitions)}
@@ -321,4 +323,6 @@ def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence
 
 
 def _place(item: Input) -> str:
+    if item.format == "kafka":  # brokers come and go, and how they are reached changes: the offsets are those of the topics
+        return parse_topics(item.path, written=False).names
     return item.path if item.format == "table" else uri_of(item.path)

@@ -12,6 +12,7 @@ from tidelog.connectors.spark.cluster.queries import run_query
 from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
 from tidelog.connectors.spark.running.changing.handover import states_at_the_change, told_at_the_change
 from tidelog.connectors.spark.running.changing.spark_files import SparkFiles
+from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.inputs.inputs import Input, read_input
 from tidelog.connectors.spark.running.inputs.locations import FILES, ROWS
 from tidelog.connectors.spark.running.inputs.outboxes import acknowledge
@@ -86,6 +87,13 @@ class Streaming:
         if begun is not None and begun != ended and not self._is_stopped():
             run_query(partial(self._start, job, delivery, {"once": True}), self._is_stopped)
 
+    def latest(self, job: Job) -> int:
+        """When the last fact begins (encoded) of those that were read; `NEG` where none was."""
+        files = self.files
+        watermark = Clock.of(job.plan.timeline).watermark(files.next_watermark(files.last("commits") or 0))
+        by_inputs = Reached(self._options.checkpoint, self._folder).latest
+        return by_inputs if watermark is None else max(by_inputs, watermark + 1 + self._lateness)
+
     def _start(self, job: Job, delivery: Delivery, trigger: dict[str, Any]) -> StreamingQuery:
         frames = self._read(job)
         reached = Reached(self._options.checkpoint, self._folder) if len(frames) > 1 else None
@@ -140,6 +148,10 @@ class Streaming:
         root.remove(handed_over(self._checkpoint.within(number)))
         if number > 1:
             root.remove(self._checkpoint.within(number - 1))
+
+    def forget(self, program: int) -> None:
+        """Let go what a program would have taken over that does not go on."""
+        self._files(0).remove(handed_over(self._checkpoint.within(program)))
 
     def _acknowledge(self) -> None:
         """Let go what is read of outboxes, once the stream has come to its end."""

@@ -20,18 +20,18 @@ from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.history import owner
 from tidelog.connectors.spark.running.job import Job
 from tidelog.connectors.spark.running.kept_state import pack_state, unpack_state
-from tidelog.connectors.spark.running.parcels import COLUMNS, FATE, JOURNAL, OUT, STATE, Block, Parcels
+from tidelog.connectors.spark.running.parcels import COLUMNS, FATE, JOURNAL, OUT, STATE, Block, Parcels, decode_block
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.stages.stages import Stage
-from tidelog.runtime.ports.interfaces import ChangeStage, StageStanding
+from tidelog.runtime.ports.stage_changes import ChangeStage, StageStanding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ReachOf = Callable[[bytes], tuple[int, tuple[str, ...]]]
-"""When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end."""
-_ROWS = "bucket int, kind int, lo bigint, hi bigint, row binary"
+"""When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end; no name
+stands for any."""
 _NONE = -1
 """The kind of a row that tells only that there is a bucket."""
 
@@ -47,11 +47,13 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A checkpoint of Spark's, the last batch that has ended, and the watermark that it was told, in Spark's time."""
+    """A checkpoint of Spark's, the last batch that has ended, and the watermark that it was told, in Spark's time. The
+    `latest` fact, read by a stage or not, begins at that time (encoded)."""
 
     uri: str
     batch: int
     watermark: int
+    latest: int
 
 
 class Handover:
@@ -88,7 +90,11 @@ class Handover:
         states = [self._stored(stage.number, "sessions").select("user_map_value.state") for stage in self._before.stages]
         all_states = reduce(lambda one, other: one.unionAll(other), states)
         rows = all_states.mapInArrow(read, "reach bigint, names array<string>").collect()
-        return max((row.reach for row in rows), default=NEG), frozenset(name for row in rows for name in row.names)
+        reach = max((row.reach for row in rows), default=NEG)
+        names = {name for row in rows for name in row.names}
+        if "" in names:
+            names |= {item.name for stage in (*self._before.stages, *self._now.stages) for item in stage.inputs}
+        return max(reach, self._place.latest), frozenset(names)
 
     def _of_pair(self, pair: Pair, change: ChangeStage, reach: int, endless: frozenset[str]) -> DataFrame:
         rows = []
@@ -150,6 +156,7 @@ class _Work:
             self.endless,
             self.pair.other,
             [block for *_, block in blocks],
+            self.before.keep is not None,
         )
         was, is_now = self._stage(self.before, self.pair.before), self._stage(self.now, self.pair.now)
         dealt = is_now or was
@@ -157,6 +164,9 @@ class _Work:
         changed = self.change(was, is_now, owns, emit=self.now.emit, standing=standing)
         parcels = Parcels()
         if self.pair.now and (states or not changed.keeps_all):
+            if changed.noted is not None:
+                first, _, _, at, _ = decode_block(changed.noted)
+                blocks = [(first, at, changed.noted)]
             due = clock.reaches(changed.deadline)
             parcels.handed_over(self.pair.now, bucket, pack_state(changed.state), due, sorted(blocks))
         told: dict[str, list[Record]] = {}
