@@ -1,6 +1,7 @@
-# Everything is installed into .venv; nothing else on the machine is touched.
+# Everything is installed into .venv; nothing else on the machine is touched. With PYSPARK=4.1.0 it is installed into a folder of
+# its own, with that version of PySpark: for `test-spark`.
 PYTHON ?= python3
-VENV := .venv
+VENV := $(if $(PYSPARK),build/pyspark-$(PYSPARK),.venv)
 BIN := $(VENV)/bin
 
 # Compiled modules are kept: tests start hundreds of processes, each of which would compile all of tidelog again.
@@ -22,7 +23,7 @@ help: ## print the targets
 # others, and what they said is shown behind it. `test-spark` runs them alone; NO_SPARK=1 leaves them out.
 test: ## the tests that say within minutes whether it works
 test-all: ## all tests; REST=1: only what `test` leaves out
-test-spark: ## the tests of Spark; REST=1: only what `test` leaves out
+test-spark: ## the tests of Spark; REST=1: only what `test` leaves out; PYSPARK=4.1.0: with that version
 test: export HYPOTHESIS_PROFILE ?= quick
 test: chosen = -m 'not long'
 test-all test-spark: chosen = $(if $(REST),-m 'long or hypothesis')
@@ -149,5 +150,5 @@ packaging:
 	@.ci/packaging
 
 $(VENV)/%.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --editable '.[$*]'
+	$(BIN)/pip install --quiet --editable '.[$*]' $(if $(PYSPARK),'pyspark==$(PYSPARK)')
 	touch $@

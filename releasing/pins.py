@@ -28,6 +28,7 @@ EXTRAS = (
     "sql",
     "frames",
     "delta",
+    "iceberg",
     "lsp",
     "completion",
     "pygments",

@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from children import WAIT
 
@@ -17,16 +17,20 @@ INTERVAL = 0.01
 _Found = TypeVar("_Found")
 
 
-def eventually(
-    condition: Callable[[], _Found], within: float = WAIT, *, process: subprocess.Popen[Any] | None = None
-) -> _Found:
+class Polled(Protocol):
+    """A process that is asked whether it has ended."""
+
+    def poll(self) -> int | None: ...
+
+
+def eventually(condition: Callable[[], _Found], within: float = WAIT, *, process: Polled | None = None) -> _Found:
     """What `condition` gives once that is true; asked again and again, for so many seconds at most.
 
     An AssertionError says that it has not become true, or that `process`, without which it cannot, has ended before.
     """
     until = time.monotonic() + within
     while not (found := condition()):
-        assert process is None or process.poll() is None, f"the process has ended with {process.returncode}"
+        assert process is None or process.poll() is None, f"the process has ended with {process.poll()}"
         assert time.monotonic() < until, f"not so after {within} seconds"
         time.sleep(INTERVAL)
     return found

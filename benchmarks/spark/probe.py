@@ -25,8 +25,8 @@ from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.outputs.delivery import FACTS as TOLD
 from tidelog.connectors.spark.running.outputs.delivery import Delivery
 from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.runtime.columns.flow import open_flow
 from tidelog.runtime.columns.staged import open_history
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,7 +66,7 @@ class Probe:
         """Run it to the end of what is there, a file a batch."""
         delivery = self._delivery("tables", "benchmark")
         parcels = read_input(self._spark, self._input, self._job, streaming=True, files=1)
-        writer = run_stream([parcels], self._job, open_stage, 0).writeStream.foreachBatch(delivery.deliver)
+        writer = run_stream([parcels], self._job, open_flow, 0).writeStream.foreachBatch(delivery.deliver)
         writer = writer.option("checkpointLocation", (self._folder / "checkpoint").as_uri())
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()

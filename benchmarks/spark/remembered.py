@@ -24,7 +24,7 @@ from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_input
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.sessions.staged import open_stage
+from tidelog.runtime.columns.flow import open_flow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,7 +58,7 @@ def main(keys: int, folder: Path) -> None:
         batch.write.format("noop").mode("overwrite").save()
 
     parcels = read_input(spark, parse_input(f"csv+{read}?predicate=temp", 0), job, streaming=True)
-    writer = run_stream([parcels], job, open_stage, 0).writeStream.foreachBatch(take)
+    writer = run_stream([parcels], job, open_flow, 0).writeStream.foreachBatch(take)
     query = writer.option("checkpointLocation", (folder / "checkpoint").as_uri()).start()
     write(read, "all.csv", [f"wt{key:06},low,1" for key in range(keys)])
     query.processAllAvailable()

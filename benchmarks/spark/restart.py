@@ -33,7 +33,7 @@ from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_inp
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.parcels import COUNT
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.sessions.staged import open_stage
+from tidelog.runtime.columns.flow import open_flow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -119,7 +119,7 @@ def run(folder: Path) -> None:
 
     item = parse_input(f"csv+{folder}/temp?predicate=temp", 0)
     parcels = read_input(spark, item, job, streaming=True, files=1)
-    writer = run_stream([parcels], job, open_stage, 0).writeStream.foreachBatch(take)
+    writer = run_stream([parcels], job, open_flow, 0).writeStream.foreachBatch(take)
     writer.option("checkpointLocation", (folder / "checkpoint").as_uri()).start().awaitTermination()
 
 

@@ -14,6 +14,7 @@ from tidelog.connectors.files.csv_columns import CsvColumns
 from tidelog.connectors.files.gathering import Gathered
 from tidelog.connectors.files.pieces import WholeLines, name_of, opened
 from tidelog.connectors.formats.csv.decoder import CsvDecoder
+from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.lines import MAX_LINE, Lines
 from tidelog.connectors.sources.parquet_source import batches_of_file, layout_of_file, open_parquet
@@ -73,7 +74,8 @@ def _of_parquet(spec: Spec, schema: Schema, pool: Pool, rows: int, on_read: Call
 def _of_lines(
     spec: Spec, schema: Schema, pool: Pool, rows: int, max_line: int, on_read: Callable[[int], None]
 ) -> Iterator[ColumnBatch]:
-    reader = _LineReader(spec, schema, pool, max_line)
+    decoder = make_decoder(spec.format, schema, name_of(spec), spec.predicate, dialect=spec.dialect)
+    reader = LinesInColumns(decoder, schema, pool, max_line)
     with opened(spec) as pieces:
         lines = WholeLines(pieces, max_line)
         last = 0
@@ -87,15 +89,14 @@ def _of_lines(
     yield from reader.gathered.drain()
 
 
-class _LineReader:
-    """Makes columns of the lines of one file."""
+class LinesInColumns:
+    """Makes columns of the lines of one file, with a decoder that has read nothing of it yet."""
 
-    def __init__(self, spec: Spec, schema: Schema, pool: Pool, max_line: int) -> None:
-        name = name_of(spec)
-        self._decoder = make_decoder(spec.format, schema, name, spec.predicate, dialect=spec.dialect)
-        self._framer = self._decoder.framer(name, max_line)
-        self._plain = CsvColumns(self._decoder, schema, pool, max_line) if type(self._decoder) is CsvDecoder else None
-        self.gathered = Gathered(name, pool)
+    def __init__(self, decoder: Decoder, schema: Schema, pool: Pool, max_line: int = MAX_LINE) -> None:
+        self._decoder = decoder
+        self._framer = decoder.framer(decoder.name, max_line)
+        self._plain = CsvColumns(decoder, schema, pool, max_line) if type(decoder) is CsvDecoder else None
+        self.gathered = Gathered(decoder.name, pool)
         self._bytes = 0
 
     def size(self, rows: int) -> int:

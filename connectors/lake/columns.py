@@ -22,7 +22,7 @@ NEEDED = ("arguments", "start", "end", "start_time", "end_time", "start_open", "
 
 _TYPES = {"text": pa.string(), "number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "any": pa.string()}
 _NAMES = {pa.float64(): "number", pa.int64(): "integer", pa.bool_(): "boolean"}
-_ANY = {b"tidelog.type": b"any"}
+ANY = {b"tidelog.type": b"any"}
 """What the log of a table says of a column whose texts are JSON."""
 _WIDER = {"integer": ("number", "any"), "number": ("any",), "boolean": ("any",), "text": ("any",), "any": ()}
 """The types that hold all that a type does."""
@@ -65,7 +65,7 @@ def _arguments_type(arguments: ArgumentColumn) -> pa.DataType:
     if not arguments.fields:
         return pa.list_(pa.field("element", pa.string()))
     pairs = zip(arguments.fields, arguments.types, strict=True)
-    return pa.struct([pa.field(name, _TYPES[kind], metadata=_ANY if kind == "any" else None) for name, kind in pairs])
+    return pa.struct([pa.field(name, _TYPES[kind], metadata=ANY if kind == "any" else None) for name, kind in pairs])
 
 
 def column_in(schema: pa.Schema, needed: Sequence[str] = NEEDED) -> ArgumentColumn:

@@ -16,9 +16,10 @@ from pyarrow import fs
 
 from tidelog.connectors.files.folders import escape_value, folder_of
 from tidelog.connectors.lake.arguments import ArgumentColumn
+from tidelog.connectors.lake.delta.lake import open_delta_lake
+from tidelog.connectors.lake.delta.library import storage_options, told
 from tidelog.connectors.lake.intervals import Run
-from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.library import storage_options, told
+from tidelog.connectors.lake.opening import open_lake
 from tidelog.connectors.lake.rows import runs_of
 from tidelog.connectors.lake.writing import TableWriter
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
@@ -55,12 +56,12 @@ class _Manifest(msgspec.Struct, frozen=True):
 
 
 def take_over(old: str, new: str) -> dict[str, int]:
-    """Copy the newest version of old tables into tables of Delta Lake; returns how many rows each has been given.
+    """Copy the newest version of old tables into new ones; returns how many rows each has been given.
 
     It may be done again where it was interrupted: rows that are there already change nothing. SpecError where there are no
     old tables, or the new ones contradict them; ConnectorError where one of them cannot be read or written.
     """
-    source, target = open_lake(old).place, open_lake(new)
+    source, target = open_delta_lake(old).place, open_lake(new)
     with told(f"cannot read the tables in `{old}`"):
         files = fs.PyFileSystem(DeltaStorageHandler(source, storage_options(source)))
         manifest = _newest(files, old)

@@ -7,6 +7,8 @@ import re
 
 from tidelog.plans.diagnostics.errors import SpecError
 
+_PLAIN = re.compile(r"[A-Za-z0-9-]")
+_ESCAPED = re.compile(r"(?:~[0-9A-F]{2})+")
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -39,3 +41,25 @@ def on_this_machine(path: str, what: str) -> str:
     if not path or "\0" in path:
         raise SpecError(f"{what} need the name of a folder, got {path!r}")
     return local_path(path)
+
+
+def folder_of(predicate: str) -> str:
+    """A predicate's name as that of a folder, which means the same in paths and URIs.
+
+    >>> folder_of("hot"), folder_of("_too hot")
+    ('hot', '~5Ftoo~20hot')
+    """
+    letters = (
+        letter if _PLAIN.match(letter) or (place and letter in "_.") else "".join(f"~{byte:02X}" for byte in letter.encode())
+        for place, letter in enumerate(predicate)
+    )
+    return "".join(letters)
+
+
+def predicate_of(folder: str) -> str:
+    """The predicate of a folder's name.
+
+    >>> predicate_of("~5Ftoo~20hot")
+    '_too hot'
+    """
+    return _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("~", "")).decode("utf-8", "replace"), folder)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import reduce
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -14,18 +13,17 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.files import File, TableFiles, Times, as_type
 from tidelog.connectors.lake.intervals import Key, Run, Time
 from tidelog.connectors.lake.times import TimeColumn
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.plans.tree.numerals import shorten
 from tidelog.runtime.frames.exact import typed
 
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
-
-_DAY = 86_400_000_000
+DAY = 86_400_000_000
 _EXACT = ("start", "end", "start_open", "end_open", "first_seq", "last_seq", "horizon", "emitted_at", "outbox")
+
+Times: TypeAlias = tuple[float | int | None, float | int | None]
+"""From where to where, in microseconds since 1970, or in numbers where times are none; None for no bound."""
 
 _texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _values = msgspec.json.Decoder(list[Any]).decode
@@ -63,7 +61,7 @@ def rows_table(runs: Sequence[Run], schema: pa.Schema, column: ArgumentColumn, t
         "arguments": [dict(zip(fields, run.key[1:], strict=True)) if fields else list(run.key[1:]) for run in runs],
         "start_time": [time.value(run.start) for run, time in zip(runs, values, strict=True)],
         "end_time": ends,
-        DATE: [None if end is None else int(end // _DAY) for end in ends],
+        DATE: [None if end is None else int(end // DAY) for end in ends],
         **{name: [getattr(run, name) for run in runs] for name in _EXACT},
     }
     arrays = [_array(columns[field.name], field.type) for field in schema]
@@ -72,45 +70,6 @@ def rows_table(runs: Sequence[Run], schema: pa.Schema, column: ArgumentColumn, t
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
-
-
-def touched_rows(
-    table: DeltaTable, files: TableFiles, schema: pa.Schema, facts: Sequence[Run], times: Mapping[str, TimeColumn]
-) -> dict[File, list[Run]]:
-    """The rows of a table that these facts may touch, by their file: of the same node and arguments, at the same time or
-    beside it."""
-    keys = {run.key for run in facts}
-    low, high = _bounds(facts, times)
-    found: dict[File, list[Run]] = {}
-    for file in _files_with(table, {str(run.key[0]) for run in facts}, low, high):
-        for batch in files.rows(file, schema, (low, high)):
-            if runs := runs_of(batch, keys):
-                found.setdefault(file, []).extend(runs)
-    return found
-
-
-def _files_with(table: DeltaTable, nodes: set[str], low: float | int | None, high: float | int | None) -> Iterator[File]:
-    """The files of a table that may have rows of these nodes within these times, by what its log says of them."""
-    actions = pa.table(table.get_add_actions(flatten=True))
-    if not len(actions):
-        return
-    kept = [_may(actions, "max.node", pc.greater_equal, min(nodes)), _may(actions, "min.node", pc.less_equal, max(nodes))]
-    for name, compare, bound in (("end_time", pc.greater_equal, low), ("start_time", pc.less_equal, high)):
-        edge = "max" if name == "end_time" else "min"
-        may = _may(actions, f"{edge}.{name}", compare, bound)
-        kept.append(pc.or_(may, _may(actions, f"null_count.{name}", pc.greater, 0)))  # NULL has no end there
-    chosen = actions.filter(reduce(pc.and_, kept))
-    days = f"partition.{DATE}"
-    for row in chosen.select([name for name in ("path", "size_bytes", days) if name in chosen.column_names]).to_pylist():
-        yield File(row["path"], row["size_bytes"], row.get(days))
-
-
-def _may(actions: pa.Table, name: str, compare: Callable[..., Any], bound: Any) -> Any:
-    """Whether a comparison may hold: also where the log says nothing of it."""
-    if bound is None or name not in actions.column_names:
-        return pa.chunked_array([pa.repeat(True, len(actions))])
-    column = actions.column(name)
-    return pc.fill_null(compare(column, pa.scalar(bound, column.type)), True)
 
 
 def runs_of(batch: pa.RecordBatch | pa.Table, keys: set[Key] | None = None) -> list[Run]:
@@ -126,7 +85,7 @@ def runs_of(batch: pa.RecordBatch | pa.Table, keys: set[Key] | None = None) -> l
     return [Run(found[place], *values) for place, *values in zip(kept, *(each.to_pylist() for each in columns), strict=True)]
 
 
-def _bounds(facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> Times:
+def bounds(facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> Times:
     """From where to where rows are wanted: on integers the neighbours touch, too. None for no bound."""
     spans: dict[str, tuple[Time, Time]] = {}
     for run in facts:
@@ -161,6 +120,20 @@ def with_day(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     }
     if DATE in schema.names:
         ends = rows.column("end_time").cast(pa.int64())
-        days = [None if end is None else end // _DAY for end in ends.to_pylist()]
+        days = [None if end is None else end // DAY for end in ends.to_pylist()]
         columns[DATE] = _array(days, pa.date32())
     return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as the table has it: of a struct the fields that a file lacks are NULL."""
+    if not pa.types.is_struct(kind) or not pa.types.is_struct(column.type):
+        return column.cast(kind)
+    known = {column.type.field(number).name: number for number in range(column.type.num_fields)}
+    fields = [kind.field(number) for number in range(kind.num_fields)]
+    flat = column.flatten()
+    arrays = [
+        flat[known[field.name]].cast(field.type) if field.name in known else pa.nulls(len(column), field.type)
+        for field in fields
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=fields)

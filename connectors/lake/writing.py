@@ -1,41 +1,30 @@
 """Facts of a predicate become rows of its table: maximal intervals, each fact once, in one commit.
 
-Why once: a commit says, for each outbox, up to which number its facts are in the table (an application transaction of Delta
-Lake). What comes again is below that number, and is passed over; of two processes that write the same facts at the same
-moment one is told, and finds them there. What touches rows that are there takes their place in the same commit.
+Why once: a commit says, for each outbox, up to which number its facts are in the table. What comes again is below that
+number, and is passed over; of two processes that write the same facts at the same moment one is told, and finds them there.
+What touches rows that are there takes their place in the same commit.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from itertools import chain
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake.transaction import AddAction, RemoveAction
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
-from tidelog.connectors.lake.columns import DATE, NEEDED, column_in, has_dates_in, table_schema, widened
-from tidelog.connectors.lake.commits import commit
-from tidelog.connectors.lake.files import File, TableFiles
+from tidelog.connectors.lake.columns import NEEDED, column_in, has_dates_in, table_schema, widened
 from tidelog.connectors.lake.intervals import Run, coalesce
-from tidelog.connectors.lake.lake import Lake
-from tidelog.connectors.lake.library import Conflict, deltalake, storage_options, told
-from tidelog.connectors.lake.rewriting import evolve
-from tidelog.connectors.lake.rows import arguments_of, by_day, rows_table, runs_of, touched_rows
-from tidelog.connectors.lake.syncing import sync_versions
+from tidelog.connectors.lake.rows import arguments_of, rows_table, runs_of
+from tidelog.connectors.lake.tables import Conflict, Keep, Lake, Table, keep_up
 from tidelog.connectors.lake.times import TimeColumn
-from tidelog.connectors.lake.upkeep import keep_up
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
-
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
 
 _ATTEMPTS = 12
 _PAUSE, _LONGEST = 0.02, 2.0
@@ -54,14 +43,21 @@ class Parcel:
     upto: int
 
 
-def application(outbox: str) -> str:
-    """What a table calls the facts of an outbox (by its identity) in its transactions."""
-    return f"tidelog/{outbox}"
-
-
 def counted(schema: OutboxSchema) -> str:
     """How an outbox's node counts time, as a property says it."""
     return schema.timeline if schema.unit is None else f"{schema.timeline} {schema.unit}"
+
+
+def insist(work: Callable[[], None]) -> None:
+    """Do some work anew as often as others come before. Conflict where they always do."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            work()
+            break
+        except Conflict:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(random.uniform(0, min(_LONGEST, _PAUSE * 2**attempt)))  # noqa: S311 - a pause
 
 
 class TableWriter:
@@ -71,20 +67,19 @@ class TableWriter:
         self.predicate = predicate
         self._lake, self._dates = lake, dates
         self._uri = lake.uri(predicate)
-        self._table: DeltaTable | None = None
+        self._table: Table | None = None
         self._is_looked_at = False
 
-    def look(self) -> DeltaTable | None:
+    def look(self) -> Table | None:
         """The newest version of the table; None where there is none."""
         self._is_looked_at = True
         if self._table is None:
             self._table = self._lake.open(self.predicate)
         else:
-            with told(f"cannot read the table `{self._uri}`"):
-                self._table.update_incremental()
+            self._table.refresh()
         return self._table
 
-    def seen(self) -> DeltaTable | None:
+    def seen(self) -> Table | None:
         """The table as it was when it was looked at last: there may be newer versions."""
         return self._table if self._is_looked_at else self.look()
 
@@ -93,7 +88,7 @@ class TableWriter:
         table = self.seen()
         if table is None:
             return
-        found = pa.schema(table.schema().to_arrow())
+        found = table.schema()
         try:
             known = column_in(found, ("node", *NEEDED, "last_seq"))
         except SpecError as error:
@@ -110,108 +105,81 @@ class TableWriter:
     def known(self, outbox: str) -> int | None:
         """Up to which number the table has the facts of an outbox; None where it knows nothing of it."""
         table = self.seen()
-        return None if table is None else table.transaction_version(application(outbox))
+        return None if table is None else table.upto(outbox)
 
     def write(self, parcels: Sequence[Parcel]) -> None:
         """Write facts, all or none of them; those that the table has count no more.
 
         ConnectorError where that cannot be, SpecError where they are not of columns that the table can have.
         """
-        self._insist(lambda: self._write(parcels))
+        insist(lambda: self._write(parcels))
 
     def add(self, runs: Sequence[Run], column: ArgumentColumn, times: dict[str, tuple[str, str | None]]) -> None:
-        """Add rows whose facts no transaction tells, each with the node as the first of its key, as `write` does.
+        """Add rows whose facts no commit tells, each with the node as the first of its key, as `write` does.
 
         `times` has the timeline and the unit of each node.
         """
         schemas = [OutboxSchema(node, "", *counting, {}) for node, counting in times.items()]
-        self._insist(lambda: self._add(runs, column, schemas))
+        insist(lambda: self._add(runs, column, schemas))
 
     def _add(self, runs: Sequence[Run], column: ArgumentColumn, schemas: Sequence[OutboxSchema]) -> None:
         table, since = self._prepared([(schema, column) for schema in schemas])
-        self._commit(table, runs, {schema.node: schema for schema in schemas}, [], since)
-
-    def _insist(self, work: Callable[[], None]) -> None:
-        """Do some work anew as often as others come before."""
-        for attempt in range(_ATTEMPTS):
-            try:
-                work()
-                break
-            except Conflict:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                time.sleep(random.uniform(0, min(_LONGEST, _PAUSE * 2**attempt)))  # noqa: S311 - a pause
+        self._commit(table, runs, {schema.node: schema for schema in schemas}, {}, since)
 
     def _write(self, parcels: Sequence[Parcel]) -> None:
         fresh = list(self._fresh(self.look(), parcels))
         if not fresh:
             return
         table, since = self._prepared([(parcel.schema, parcel.column) for parcel in fresh])
-        found = column_in(pa.schema(table.schema().to_arrow()))
+        found = column_in(table.schema())
         runs = [run for parcel in fresh for run in self._runs(parcel, found)]
-        upto = [(application(parcel.schema.identity), parcel.upto) for parcel in fresh]
+        upto = {parcel.schema.identity: parcel.upto for parcel in fresh}
         self._commit(table, runs, {parcel.schema.node: parcel.schema for parcel in fresh}, upto, since)
 
-    def _fresh(self, table: DeltaTable | None, parcels: Sequence[Parcel]) -> Iterator[Parcel]:
+    def _fresh(self, table: Table | None, parcels: Sequence[Parcel]) -> Iterator[Parcel]:
         """What of these the table does not have yet."""
         for parcel in parcels:
-            known = None if table is None else table.transaction_version(application(parcel.schema.identity))
+            known = None if table is None else table.upto(parcel.schema.identity)
             rows = [row for row in parcel.rows if known is None or row.seq > known]
             if rows:
                 yield Parcel(parcel.schema, parcel.column, rows, parcel.upto)
 
-    def _prepared(self, added: Sequence[tuple[OutboxSchema, ArgumentColumn]]) -> tuple[DeltaTable, int]:
+    def _prepared(self, added: Sequence[tuple[OutboxSchema, ArgumentColumn]]) -> tuple[Table, int]:
         """The table with the columns that these need, and the last version of it that others are told of."""
         table = self.look()
-        since = -1 if table is None else table.version()
+        since = -1 if table is None else table.version
         if table is None:
             table = self._create(*added[0])
-        found = pa.schema(table.schema().to_arrow())
-        column = wanted = column_in(found)
+        column = wanted = column_in(table.schema())
         for schema, each in added:
             wanted = widened(self.predicate, wanted, each, f"at node `{schema.node}`")
-        evolve(table, self.predicate, column, wanted, table_schema(wanted, self._dates))
+        if wanted != column:
+            table.evolve(self.predicate, column, wanted, table_schema(wanted, self._dates))
         deviating = dict(item for schema, _ in added for item in self._deviating(table, schema).items())
         if deviating:
-            with told(f"cannot write the table `{self._uri}`"):
-                table.alter.set_table_properties(deviating, raise_if_not_exists=False)
+            table.note(deviating)
         return table, since
 
-    def _create(self, schema: OutboxSchema, column: ArgumentColumn) -> DeltaTable:
-        with told(f"cannot write the table `{self._uri}`"):
-            deltalake().DeltaTable.create(
-                self._uri,
-                table_schema(column, self._dates),
-                mode="ignore",
-                partition_by=[DATE] if self._dates else None,
-                name=self.predicate,
-                description="maximal intervals of derived facts, by tidelog",
-                configuration={_TIME: counted(schema)},
-                storage_options=storage_options(self._uri),
-                raise_if_key_not_exists=False,
-            )
+    def _create(self, schema: OutboxSchema, column: ArgumentColumn) -> Table:
+        self._lake.create(self.predicate, table_schema(column, self._dates), {_TIME: counted(schema)})
         table = self.look()
         if table is None:
             raise ConnectorError(f"cannot write the table `{self._uri}`: it is gone again")
         return table
 
-    def _deviating(self, table: DeltaTable, schema: OutboxSchema) -> dict[str, str]:
+    def _deviating(self, table: Table, schema: OutboxSchema) -> dict[str, str]:
         """What the table has to say of how a node counts time; SpecError where it has rows that count in another way."""
-        properties = table.metadata().configuration
+        properties = table.properties()
         key, own = f"{_TIME}.{schema.node}", counted(schema)
         known = properties.get(key)
         if known == own or (known is None and properties.get(_TIME, own) == own):
             return {}
-        if known is not None or self._has_rows(table, schema.node):
+        if known is not None or table.has_rows(schema.node):
             raise SpecError(
                 f"node `{schema.node}` counts time in another way ({own}) than its rows in the table `{self._uri}` "
                 f"({known or properties[_TIME]}): choose another place for the tables, or another name for the node"
             )
         return {key: own}
-
-    def _has_rows(self, table: DeltaTable, node: str) -> bool:
-        with told(f"cannot read the table `{self._uri}`"):
-            return bool(table.to_pyarrow_dataset().head(1, filter=pc.field("node") == node).num_rows)
 
     def _runs(self, parcel: Parcel, target: ArgumentColumn) -> Iterator[Run]:
         """A run for each fact."""
@@ -227,58 +195,40 @@ class TableWriter:
 
     def _commit(
         self,
-        table: DeltaTable,
+        table: Table,
         runs: Sequence[Run],
-        schemas: dict[str, OutboxSchema],
-        upto: Sequence[tuple[str, int]],
+        schemas: Mapping[str, OutboxSchema],
+        upto: Mapping[str, int],
         since: int,
     ) -> None:
         """Put runs into the table, in the place of those that they touch."""
         times = {node: TimeColumn(schema.unit, self._dates) for node, schema in schemas.items()}
-        column = column_in(pa.schema(table.schema().to_arrow()))
+        column = column_in(table.schema())
         columns = table_schema(column, self._dates)
         new: list[Run] = []
-        old: dict[File, list[Run]] = {}
-        with told(f"cannot read the table `{self._uri}`"):
-            files = TableFiles(self._uri)
-            for is_integer in (True, False):
-                own = {node for node, schema in schemas.items() if (schema.timeline == "integer") == is_integer}
-                facts = coalesce([run for run in runs if run.key[0] in own], integer=is_integer)
-                there = touched_rows(table, files, columns, facts, times) if facts else {}
-                known = {run for each in there.values() for run in each}
-                whole = set(coalesce([*known, *facts], integer=is_integer))
-                for file, each in there.items():
-                    if gone := [run for run in each if run not in whole]:
-                        old.setdefault(file, []).extend(gone)
-                new += sorted(whole - known, key=lambda run: (run.high, run.low, run.last_seq))
+        old: dict[Any, set[Run]] = {}
+        for is_integer in (True, False):
+            own = {node for node, schema in schemas.items() if (schema.timeline == "integer") == is_integer}
+            facts = coalesce([run for run in runs if run.key[0] in own], integer=is_integer)
+            there = table.touched(columns, facts, times) if facts else {}
+            known = {run for each in there.values() for run in each}
+            whole = set(coalesce([*known, *facts], integer=is_integer))
+            for file, each in there.items():
+                if gone := [run for run in each if run not in whole]:
+                    old.setdefault(file, set()).update(gone)
+            new += sorted(whole - known, key=lambda run: (run.high, run.low, run.last_seq))
         if old or new or upto:
-            with told(f"cannot write the table `{self._uri}`"):
-                actions = replaced(files, columns, old, rows_table(new, columns, column, times))
-                commit(table, actions, columns, upto)  # where it fails, a vacuum takes the files away
-        sync_versions(table, since)
+            kept: dict[Any, Keep] = {file: partial(_but, gone) for file, gone in old.items()}
+            table.replace(kept, rows_table(new, columns, column, times), upto)
+        table.secure(since)
         keep_up(table, since)
 
 
-def replaced(
-    files: TableFiles, schema: pa.Schema, old: Mapping[File, Sequence[Run]], new: pa.Table
-) -> list[AddAction | RemoveAction]:
-    """Write the files anew of which rows have gone, and those that are new, a file for each day; the actions of that."""
-    days: dict[date | None, list[Iterable[pa.RecordBatch]]] = {}
-    for file, runs in old.items():
-        days.setdefault(file.day, []).append(_kept(files.rows(file, schema), set(runs)))
-    for day, rows in by_day(new):
-        days.setdefault(day, []).append(rows.to_batches())
-    added = [files.write(chain.from_iterable(each), schema, day) for day, each in days.items()]
-    return [*(file.action() for file in added if file is not None), *(file.removal(schema) for file in old)]
-
-
-def _kept(batches: Iterable[pa.RecordBatch], gone: set[Run]) -> Iterator[pa.RecordBatch]:
+def _but(gone: set[Run], batch: pa.RecordBatch) -> pa.RecordBatch:
     """Rows but for these, of which few others have the number of the last fact."""
-    numbers = pa.array({run.last_seq for run in gone}, pa.int64())
-    for batch in batches:
-        may = pc.is_in(batch.column("last_seq"), numbers)
-        places = pc.indices_nonzero(may)
-        is_gone = [run in gone for run in runs_of(batch.take(places))]
-        left = pa.array([place for place, flag in zip(places.to_pylist(), is_gone, strict=True) if flag], pa.uint64())
-        every = pa.array(range(len(batch)), pa.uint64())
-        yield batch.filter(pc.invert(pc.is_in(every, left)))
+    may = pc.is_in(batch.column("last_seq"), pa.array({run.last_seq for run in gone}, pa.int64()))
+    places = pc.indices_nonzero(may)
+    is_gone = [run in gone for run in runs_of(batch.take(places))]
+    left = pa.array([place for place, flag in zip(places.to_pylist(), is_gone, strict=True) if flag], pa.uint64())
+    every = pa.array(range(len(batch)), pa.uint64())
+    return batch.filter(pc.invert(pc.is_in(every, left)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tidelog.connectors.spark.cluster.requirements import check_requirements
+from tidelog.connectors.spark.cluster.requirements import check_packages, check_requirements
 
 if TYPE_CHECKING:
     from tidelog.connectors.spark.cluster.session import spark_session
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TidelogDataSource",
+    "check_packages",
     "check_requirements",
     "read_delta",
     "register",
@@ -34,5 +35,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    check_requirements()
+    if name == "spark_session":
+        check_requirements()
+    else:  # they take a session, which has its Java
+        check_packages()
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

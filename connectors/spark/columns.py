@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -25,6 +24,7 @@ from pyspark.sql.types import (
 from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.times import TimeColumn
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
+from tidelog.connectors.spark.arrow_types import arrow_schema
 from tidelog.plans.diagnostics.errors import ConnectorError
 
 _TYPES: dict[str, DataType] = {
@@ -93,7 +93,7 @@ class FactBatches:
         self._node = schema.node
         self._arguments = arguments.converter()
         self._time = TimeColumn(schema.unit, dates).value
-        self._type = to_arrow_schema(fact_type(arguments, dates))
+        self._type = arrow_schema(fact_type(arguments, dates))
 
     def batch(self, rows: Sequence[OutboxRow]) -> pa.RecordBatch:
         """These rows; ConnectorError where one is not as its program declares it."""

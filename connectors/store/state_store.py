@@ -42,6 +42,7 @@ _HOLDING = {
     "journal": "SELECT * FROM journal WHERE first <= ? ORDER BY first DESC LIMIT 1",
     "answers": "SELECT * FROM answers WHERE first <= ? ORDER BY first DESC LIMIT 1",
 }
+_BEHIND = "SELECT * FROM answers WHERE first >= ? ORDER BY first LIMIT 1"
 
 
 class StateFile(StoredFile):
@@ -146,7 +147,7 @@ class StateDirectory:
             file.put(values)
             self._delete_answers(changes, answers)
             self._delete_journal(changes, total)
-            kept = self._kept()
+            kept = self._kept(changes.answers_from)
         self._commits += 1
         self._bytes, self._answer_bytes = total, answers
         self._lock.note(self._commits)
@@ -157,15 +158,17 @@ class StateDirectory:
         with self.file.reading():
             return self._kept()
 
-    def _kept(self) -> Kept:
-        row = self._block("answers", 0)
+    def _kept(self, first: int = 0) -> Kept:
+        """The answers from the block on that holds a number, or that is the first behind it."""
+        row = self._block("answers", first) or self.file.execute(_BEHIND, (first,)).fetchone()
         if row is None:
             return Kept(self.file.number("answers") + 1, 0)
         return Kept(row[0], self.file.number("answers_bytes") - row[2] + len(row[3]))
 
     def _delete_answers(self, changes: Changes, total: int) -> None:
         """Drop the answers that all have taken, and those that are too many."""
-        self.file.execute("DELETE FROM answers WHERE first <= ? AND last < ?", (changes.answers_from,) * 2)
+        first = changes.answers_from if changes.told_from is None else min(changes.answers_from, changes.told_from)
+        self.file.execute("DELETE FROM answers WHERE first <= ? AND last < ?", (first, first))
         if changes.answers_most is not None:
             query = "SELECT first, bytes FROM answers ORDER BY first LIMIT ?"
             for first, upto in self.file.execute(query, (_DELETED_AT_ONCE,)).fetchall():

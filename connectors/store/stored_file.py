@@ -78,6 +78,7 @@ class StoredFile:
                 f"{self.what} `{self.folder}`: its file system does not let processes share a file in memory"
             )
         self.execute("PRAGMA synchronous=FULL")
+        self.execute("PRAGMA secure_delete=ON").fetchone()  # what is to be forgotten is not left in free pages
         self.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
         tables = self._tables()
         self.is_new = not tables

@@ -63,7 +63,15 @@ def after(frontier: int) -> int:
     return NEG if frontier <= NEG else frontier + 1
 
 
-class Pointwise(Kernel):
+class Resumable(Kernel):
+    """A kernel that is all that it holds: another of the same step goes on from there."""
+
+    @abstractmethod
+    def go_on_from(self, held: Sequence[Batch], frontier: int) -> None:
+        """Keep what another kernel `held` when it had told all up to this frontier."""
+
+
+class Pointwise(Resumable):
     """A kernel whose output is the union of what each fact of its ports gives by itself.
 
     Kept is what has been found beyond the frontier.
@@ -87,8 +95,11 @@ class Pointwise(Kernel):
     def held(self) -> Sequence[Batch]:
         return [self.beyond]
 
+    def go_on_from(self, held: Sequence[Batch], frontier: int) -> None:
+        (self.beyond,), self.frontier = held, frontier
 
-class Windowed(Kernel):
+
+class Windowed(Resumable):
     """A kernel that computes its output from all that may matter of its ports, and forgets what no longer does.
 
     `reach[port]` is how far behind its own frontier a kernel still looks at a port.
@@ -127,6 +138,9 @@ class Windowed(Kernel):
 
     def held(self) -> Sequence[Batch]:
         return self._held
+
+    def go_on_from(self, held: Sequence[Batch], frontier: int) -> None:
+        self._held, self.frontier = list(held), frontier
 
     def remains(self) -> Sequence[Batch]:
         return self._held

@@ -10,6 +10,7 @@ from tidelog.plans.analysis.horizons.calendar_reach import over_calendars, resti
 from tidelog.plans.analysis.physical.announcing import announcing_steps
 from tidelog.plans.analysis.physical.prospects import find_prospects
 from tidelog.plans.analysis.physical.repeating import pass_on
+from tidelog.plans.analysis.recursion.beginning import cut_what_never_begins
 from tidelog.plans.analysis.recursion.loops import LoopFinder
 from tidelog.plans.asking.asked import asked_arities, delays_of, questions_of
 from tidelog.plans.calendars.declared import calendars_of
@@ -131,11 +132,13 @@ class Compiler:
         self.problems += wrong
         if self.problems:
             raise ProgramError(self.problems)
-        known = with_reach(self.steps, self.facts, self.timeline)
-        steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
-        clocked = {loop.number for loop in loops if loop.order}
         outputs = {name: name for name in self.normal.outputs if name in self.steps}
         watched = {*outputs.values(), *self.normal.constraints}
+        begun = cut_what_never_begins(self.steps, watched)
+        known = with_reach(begun, self.facts, self.timeline)
+        steps, loops, leads = LoopFinder(list(known.values()), self._span_of, self.normal.origins).arrange()
+        self._check_alarms(leads)
+        clocked = {loop.number for loop in loops if loop.order}
         open_facts = {item.predicate for item in self.normal.backgrounds}
         prospects = find_prospects(steps, watched, self.facts, open_facts, self.timeline)
         announcing, taking = announcing_steps(steps, watched, leads, prospects, clocked)
@@ -168,6 +171,15 @@ class Compiler:
             alarms=alarms_of(self.program),
             over_calendars=over_calendars({step.id: step for step in steps}, self.timeline),
         )
+
+    def _check_alarms(self, leads: Mapping[str, int]) -> None:
+        """An alarm begins and ends at times that come to be known: people answer it in between."""
+        late = [alarm for alarm in alarms_of(self.program) if leads.get(alarm.name, POS) <= NEG]
+        if late:
+            message = f"alarm `{late[0].name}` looks ahead without end, so a stream never decides when it begins and ends"
+            span = late[0].declared.span
+            help = "give the operator a finite interval"
+            raise ProgramError([Diagnostic("infinite-delay", message, span, help=help)])
 
     # --- predicates -----------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ class Form:
 
 _ANEW = "choose another directory"
 
-HEAD = Form(3, _ANEW, oldest=3)
+HEAD = Form(4, _ANEW, oldest=4)
 """What a run is, and where it stands: `Head` in `runtime/journal/manifest.py`."""
 STATE = Form(16, "begin with a new session", oldest=16)
 """The state of a session: intake, operators, what is told, questions."""

@@ -10,7 +10,7 @@ from tidelog.plans.explaining.alarm_rules import alarm_of
 from tidelog.plans.explaining.json import as_json
 from tidelog.plans.explaining.mermaid import escape
 from tidelog.plans.islands.island import Island
-from tidelog.plans.islands.islands import islands_of
+from tidelog.plans.islands.islands import Cut, islands_of
 from tidelog.plans.islands.sub_plan import island_plan
 from tidelog.plans.pictures.graph import Box, Edge, Graph, draw_graph
 from tidelog.plans.pictures.paint import cool, warm
@@ -71,19 +71,19 @@ class IslandView:
         return f"not spread, because of {island.prevented_by}" if island.prevented_by else "not spread"
 
 
-def views_of_islands(plan: Plan) -> list[IslandView]:
-    """The islands of a plan as they are shown."""
+def views_of_islands(plan: Plan, how: Cut = "islands") -> list[IslandView]:
+    """The islands of a plan as they are shown; by `rule`, as many as there can be."""
     widths = widths_of(plan)
     views = []
-    for island in islands_of(plan):
+    for island in islands_of(plan, how):
         own = island_plan(plan, island)
         views.append(IslandView(island, tuple(own.outputs), tuple(own.constraints), widths, plan.alarms))
     return views
 
 
-def explain_islands(plan: Plan, format: str = "text") -> str:
+def explain_islands(plan: Plan, format: str = "text", how: Cut = "islands") -> str:
     """The islands of a plan, each line ended; `format` is one of those of `explain`."""
-    views = views_of_islands(plan)
+    views = views_of_islands(plan, how)
     if format == "json":
         return as_json(island_fields(views))
     if format == "mermaid":

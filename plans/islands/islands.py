@@ -16,7 +16,11 @@ from tidelog.plans.tree.reaching import reachable
 Block = tuple[str, ...]
 
 
-def islands_of(plan: Plan, how: Literal["islands", "rule"] = "islands") -> tuple[Island, ...]:
+Cut = Literal["islands", "rule"]
+"""Into how many islands a plan is cut: as many as fit their keys, or each rule, as far as it can be cut off."""
+
+
+def islands_of(plan: Plan, how: Cut = "islands") -> tuple[Island, ...]:
     """The islands of a plan, each behind those whose steps it imports.
 
     By `rule` each rule is an island, as far as it can be cut off, and none has a key.

@@ -19,7 +19,7 @@ from tidelog.plans.plan.plan import (
     TupleShape,
     UnionShape,
 )
-from tidelog.plans.tree.syntax import Variable
+from tidelog.plans.tree.syntax import Atom, Variable
 
 
 def consumers_of(plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -71,6 +71,9 @@ def widths_of(plan: Plan) -> dict[tuple[str, str], int]:
     widths: dict[tuple[str, str], int] = {("start", ""): 0, ("clock", ""): 0}
     for name, schema in plan.schema.predicates.items():
         widths["stream", name] = widths["facts", name] = schema.arity
+    for rule in plan.normal.rules:
+        if isinstance(rule.head, Atom):
+            widths["facts", rule.head.predicate] = len(rule.head.arguments)
     for predicate, row, _, _ in plan.facts:
         widths["facts", predicate] = len(row)
     pending = list(plan.steps)

@@ -222,3 +222,13 @@ def moves_in_time(shape: Shape) -> bool:
         shape,
         DilateShape | ErodeShape | PairShape | AssignShape | MoveShape | SteppedShape | ThresholdShape | PeriodShape,
     )
+
+
+def awaits(shape: Shape) -> bool:
+    """Whether an operator waits without end for something that makes it certain: `diamondplus[a,inf)`, `until[a,inf)`."""
+    match shape:
+        case DilateShape(metric, future):
+            return future and metric.b >= POS
+        case PairShape("until", metric):
+            return metric.b >= POS
+    return False

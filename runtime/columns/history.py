@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -208,19 +209,25 @@ class ColumnCourse(Course):
         begin = perf_counter()
         if self._sharing is not None:
             ports[:1] = [self._sharing.needed(step, batch) for batch in ports[:1]]
-        try:
+        with self.running(step, received):
             found = self.kernels[step.id].advance(ports, frontiers, frontier)
+        self.work[step.id].add(received, len(found), perf_counter() - begin)
+        self._memory.say(found.size, partial(self._named, step.id))
+        if self._sharing is not None:
+            self._sharing.say(step, found)
+        return found
+
+    @contextmanager
+    def running(self, step: Step, received: int) -> Iterator[None]:
+        """A step's kernel runs over so many rows: what it raises is told of the step."""
+        try:
+            yield
         except NoRoomError as full:
             raise self._memory.no_room(full.rows, partial(self._named, step.id)) from full
         except Exception as error:
             up_to = f"{received:,} rows up to {self.plan.timeline.format_point(self.watermark)}"
             shown = up_to if received else "(the frontier)"
             raise OperatorError(step.id, step.source or step.id, shown, f"{type(error).__name__}: {error}") from error
-        self.work[step.id].add(received, len(found), perf_counter() - begin)
-        self._memory.say(found.size, partial(self._named, step.id))
-        if self._sharing is not None:
-            self._sharing.say(step, found)
-        return found
 
     def _go_round(self, number: int, port: Callable[[Feed, int], Batch]) -> Coverage:
         loop, running = self.plan.loops[number], self._loops[number]
@@ -305,6 +312,11 @@ class ColumnCourse(Course):
                 return POS
             case _:
                 return self.watermark
+
+    def go_on(self, watermark: int, reached: Mapping[str, int]) -> None:
+        """All has been told up to this watermark, and each step is known so far: the kernels have what they kept."""
+        self.watermark, self._facts = watermark, None
+        self._reached.update(reached)
 
     def kept(self) -> int:
         """How many rows are kept for later stretches."""

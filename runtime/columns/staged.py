@@ -113,7 +113,7 @@ class StageCourse:
         said = self._course.advance(self._due(watermark), watermark)
         for name in self._stage.outputs:
             if name in said:
-                self._tell(name, self._own(name, said[name]))
+                self._tell(name, rows_owned(self._stage, self._owns, name, said[name], self.pool))
         for found in self._course.pull_violations():
             self._answers.violations.append((found.rule, found.facts, found.during, found.lo, found.hi))
 
@@ -132,17 +132,18 @@ class StageCourse:
                 self._late += len(later)
         return due
 
-    def _own(self, name: str, batch: Batch) -> Batch:
-        """What of an output is about keys of this session's own, if it shows one."""
-        key = self._stage.key
-        if key is None or name not in key or not len(batch):
-            return batch
-        values, places = np.unique(batch.columns[key[name]], return_inverse=True)
-        is_own = np.array(list(map(self._owns, self.pool.listed(values))), np.bool_)
-        return batch if is_own.all() else batch.take(is_own[places])
-
     def _tell(self, name: str, batch: Batch) -> None:
         batch = batch.tidied(self.pool)
         self._passed.append((name, batch))
         if name in self._stage.told:
             self._answers.told += self._telling.receive(name, batch, self._course.reached(name))
+
+
+def rows_owned(stage: Stage, owns: Callable[[Value], bool], name: str, batch: Batch, pool: Pool) -> Batch:
+    """What of an output is about keys that a session owns, if it shows one."""
+    key = stage.key
+    if key is None or name not in key or not len(batch):
+        return batch
+    values, places = np.unique(batch.columns[key[name]], return_inverse=True)
+    is_own = np.array(list(map(owns, pool.listed(values))), np.bool_)
+    return batch if is_own.all() else batch.take(is_own[places])

@@ -11,6 +11,7 @@ from typing import Protocol
 import anyio.lowlevel
 import anyio.to_thread
 
+from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.journal.events import Event, Taken, numbered, tell
@@ -34,9 +35,14 @@ def journal_behind(store: StateStore, head: Head) -> list[Input]:
 
 
 async def retell(
-    session: Reasoner, blocks: Sequence[Input], head: Head, place: str, note: Callable[[Sequence[Event]], None] | None = None
+    session: Reasoner,
+    blocks: Sequence[Input],
+    head: Head,
+    place: str,
+    note: Callable[[Sequence[Event]], None] | None = None,
+    hear: Callable[[Sequence[Record]], None] | None = None,
 ) -> None:
-    """Tell a session again what it was told since the snapshot; what follows was told then, too.
+    """Tell a session again what it was told since the snapshot; what follows was told then, too, and goes to `hear` alone.
 
     SnapshotError where the journal does not reach to the last event.
     """
@@ -48,7 +54,9 @@ async def retell(
         for number, event in events:
             tell(session, event)
             last = number
-        forget_answers(session)
+        told = forget_answers(session)
+        if hear is not None:
+            hear(told)
         await anyio.lowlevel.checkpoint()
     if last != head.events:
         raise SnapshotError(f"state `{place}`: its journal ends at event {last} of {head.events}")
@@ -61,7 +69,8 @@ class Hot:
         self.head, self.parts = head, Parts()
         self._session, self._store, self._show, self._observer = session, store, show, observer
         self.is_hot = True
-        """Whether the session is as the state: not behind the commit of a program that has changed, or what it failed at."""
+        """Whether the session is as the state, and all was told that follows: not behind the commit of a program that has
+        changed, or of a run in which an actor was set aside, or what it failed at."""
 
     async def load(self) -> None:
         """Come to where the run stands. Raises what a restart would."""
@@ -79,7 +88,7 @@ class Hot:
             return
         self.is_hot = False  # unless all of it is taken
         self.head = unpack_head(changes.head, self._store.name)
-        if changes.plan is not None:
+        if changes.plan is not None or self.head.untold:  # what was not told is found by a replay alone
             return
         if changes.parts is not None:
             self.parts.follow(changes.parts)

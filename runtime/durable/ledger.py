@@ -12,7 +12,6 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from math import inf
 from typing import Any, TypeVar
 
 import anyio
@@ -20,15 +19,18 @@ import anyio.lowlevel
 import anyio.to_thread
 import msgspec
 
+from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.plan.stored import pack_plan, plan_digest
 from tidelog.runtime.actors.supervision import SinkActor
 from tidelog.runtime.corrections.correcting import Correction, Corrections
 from tidelog.runtime.durable.hot import Hot, Show, journal_behind, retell
+from tidelog.runtime.durable.pace import Pace
 from tidelog.runtime.durable.reloading import Reloading
 from tidelog.runtime.durable.sink_feeds import OwedFeed, SinkFeeds
 from tidelog.runtime.durable.snapshots import Snapshots
 from tidelog.runtime.durable.storing import Ends, Storing, is_passing, resume
+from tidelog.runtime.durable.untold import Untold
 from tidelog.runtime.journal.delivery_queue import Owed, blocks_of
 from tidelog.runtime.journal.events import Ended, Event, Passed, Taken, count_facts, pack_events
 from tidelog.runtime.journal.manifest import (
@@ -50,13 +52,6 @@ from tidelog.runtime.sessions.reasoner import Reasoner
 
 MOST_NEW = 50_000
 """With how many facts, or answers, a commit no longer waits for its time; with four times as many, facts wait for it."""
-_PAUSE = 9
-"""A commit is followed by a pause of so many times what it computes: so commits take a tenth of a core at most where there
-is much else to do. To wait for the disk is no cost: others go on meanwhile."""
-_FEW, _CHEAP, _SHORT = 50, 0.01, 0.005
-"""After a commit of so few facts that took less than so many seconds the pause is no longer than so many, and there is none
-where a source waits for receipts. So where facts come one by one, the first is committed at once, and those that come during
-a pause together."""
 _LEAST_WAIT = 0.05
 _ROOM_INTERVAL = 0.05
 """How often, in seconds, it is asked whether sinks have taken what they are owed."""
@@ -97,11 +92,9 @@ class Ledger:
         self._hot: Hot | None = None
         self._corrections = Corrections(plan, session, storing.store, self._in_thread) if storing.corrections else None
         self._events: list[Event] = []
-        self._facts = self._committed = 0
+        self._facts, self._pace = 0, Pace(storing.every)
         self._receipts: dict[str, dict[str, Any]] = {}
         self._given: dict[str, dict[str, Any]] = {}
-        self._are_awaited = False  # when the last ones were given
-        self._cost = 0.0
         self._is_broken, self._has_changed = False, False
         self.is_spoiled = False
         """Whether the session was left within an event: its state is of no use then, but what was noted before is."""
@@ -122,19 +115,25 @@ class Ledger:
         self._turn, self._holding, self._work, self._hurry = anyio.Lock(), anyio.Lock(), anyio.Event(), anyio.Event()
         self._owed.begin()
         stored = await self._in_thread(self._store.head)
-        if stored is not None:
+        if stored is None:
+            self._show_begin(self._head)
+        else:
             await self._go_on(unpack_head(stored, self._store.name))
         self._owed.lead()
-        if self._observer is not None:
-            self._observer.going_on(self._owed.run, self._head.events)
         own = not self._owed.has_moved
         await self._in_thread(partial(self._sinks.go_on, self._owed.run, self._head.sinks, own=own))
-        if self._has_changed:  # the program has: what it goes on with is stored before anything else
+        if self._has_changed or self._owed.waiting:  # what it goes on with is stored before anything else
             await self.commit()
         self.stored = self._owed.committed
 
+    def _show_begin(self, head: Head) -> None:
+        """Tell the observer first: who looks while the state is restored sees no alarm without what people did with it."""
+        if self._observer is not None:
+            self._observer.going_on(head.run, head.events)
+
     async def _go_on(self, head: Head) -> None:
         check_same(head, self._head, self._store.name)
+        self._show_begin(head)
         known = {sink.name: sink for sink in head.sinks}
         head.sinks = [known.get(name, SinkStanding(name, head.answers)) for name in self._sinks.names]
         before, self._head = self._head, head
@@ -164,7 +163,15 @@ class Ledger:
         if not self._has_changed:
             blocks = await self._in_thread(partial(journal_behind, self._store, head))
             note = None if self._corrections is None else self._corrections.note
-            await retell(self._session, blocks, head, self._store.name, note)
+            untold = Untold(head)
+            await retell(self._session, blocks, head, self._store.name, note, untold.hear)
+            self._tell_late(await self._in_thread(partial(untold.missing, self._store)))
+
+    def _tell_late(self, missing: list[Record]) -> None:
+        """Tell what the last run should have told: it counts from the next commit on."""
+        self._owed.tell(missing, self._session.frontier)
+        if missing and self._observer is not None:
+            self._observer.told(missing)
 
     async def stand_by(self, show: Show) -> Hot | None:
         """Bring the session to where a stored run stands that another process goes on with, to follow it.
@@ -176,7 +183,7 @@ class Ledger:
             return None
         head = unpack_head(stored, self._store.name)
         check_same(head, self._head, self._store.name)
-        if is_same(head, self._head):
+        if is_same(head, self._head) and not head.untold:
             self._hot = Hot(self._session, self._store, head, show, self._observer)
             await self._hot.load()
         return self._hot
@@ -326,16 +333,8 @@ class Ledger:
                 await self._work.wait()
             if not await self.commit():
                 await self._in_thread(self._check)
-            with anyio.move_on_after(self._pause()):
+            with anyio.move_on_after(self._pace.pause):
                 await self._hurry.wait()
-
-    def _pause(self) -> float:
-        """How long the next commit has to wait. Whoever wants one without delay has it, whatever it costs."""
-        if not self._every:
-            return 0.0
-        is_small = self._committed < _FEW and self._cost < _CHEAP
-        longest = (0.0 if self._are_awaited else _SHORT) if is_small else inf
-        return max(self._every, min(longest, _PAUSE * self._cost))
 
     def _is_owing(self) -> bool:
         """Whether a sink may tell at any time that it has taken something; otherwise there is little to look at."""
@@ -401,7 +400,7 @@ class Ledger:
         self._marks.follow(events, self._session.intake)
         if self._keep is not None and not self.is_spoiled and (mark := self._marks.mark(self._session.intake)):
             events.append(mark)
-        self._committed = max(self._facts, self._owed.waiting)
+        self._pace.count = max(self._facts, self._owed.waiting)
         self._events, self._facts = [], 0
         new = msgspec.structs.replace(
             head,
@@ -411,17 +410,19 @@ class Ledger:
             sources=list(head.sources),
             reach=self._marks.reach,
             endless=sorted(self._marks.endless),
+            untold=sorted({*head.untold, *self._session.silent()}),
         )
         receipts, self._receipts = self._receipts, {}
         parts = digests = None
         if takes_snapshot and (found := self._snapshots.take(must=self._has_changed)):
             parts, digests = found
-            new.snapshot = new.events
+            new.snapshot, new.snapshot_answers, new.untold = new.events, new.answers, []
         with anyio.CancelScope(shield=True):  # what is taken is stored, though all stop
             kept = await anyio.to_thread.run_sync(partial(self._write, new, head.events + 1, events, groups, parts))
             if self._leading is not None:
                 await self._leading.copied()
-        head.events, head.answers, head.sinks, head.snapshot = new.events, new.answers, new.sinks, new.snapshot
+        head.events, head.answers, head.sinks = new.events, new.answers, new.sinks
+        head.snapshot, head.snapshot_answers, head.untold = new.snapshot, new.snapshot_answers, new.untold
         self._has_changed, self._plan = False, None
         if digests is not None:
             self._snapshots.parts.stored(digests)
@@ -442,7 +443,7 @@ class Ledger:
                 self._corrections.note(events)
             return self._store.commit(self._changes(head, first, events, groups, parts))
         finally:
-            self._cost = time.thread_time() - began
+            self._pace.cost = time.thread_time() - began
 
     def _changes(
         self, head: Head, first: int, events: list[Event], groups: list[Group], parts: dict[str, bytes | None] | None
@@ -462,6 +463,7 @@ class Ledger:
             older,
             journal_from=head.snapshot + 1,
             answers_from=taken + 1,
+            told_from=head.snapshot_answers + 1 if self._session.is_spread else None,
             answers_most=self._owed.most,
             keep=self._keep,
             plan=None if self._plan is None else pack_plan(self._plan),
@@ -482,7 +484,7 @@ class Ledger:
     def _give_receipts(self) -> None:
         """Tell sources that what they brought is stored."""
         receipts, self._given = self._given, {}
-        self._are_awaited = any(name in self._actors and self._actors[name].awaits_receipts for name in receipts)
+        self._pace.are_awaited = any(name in self._actors and self._actors[name].awaits_receipts for name in receipts)
         for name, position in receipts.items():
             if name in self._actors:
                 self._actors[name].acknowledge(position)

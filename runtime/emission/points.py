@@ -223,7 +223,10 @@ class Points(Emission):
             yield [predicate, list(row), lo, None if stands else hi]
 
     def entries(self) -> dict[str, int]:
-        return dict(Counter(predicate for _, _, predicate, _, _ in self._kept()))
+        found = Counter(predicate for _, _, predicate, _, _ in self._kept())
+        if self._points:  # they wait for the output that is known last
+            found[min(self.frontiers, key=self.frontiers.__getitem__)] += len(self._points)
+        return dict(found)
 
     def snapshot(self) -> dict[str, Any]:
         return {

@@ -67,6 +67,8 @@ class SpreadReasoner(Reasoner):
     all has. Unless somebody else takes it, what has landed waits to be pulled. To be closed by `close`.
     """
 
+    is_spread = True
+
     def __init__(self, plan: Plan, settings: Settings, layout: Layout) -> None:
         super().__init__(plan, settings)
         self.layout = layout
@@ -365,6 +367,15 @@ class SpreadReasoner(Reasoner):
         if self._network_of is None:
             return [(found.name, found.aside) for found, _ in self._counts if found.aside]
         return [(actor.name, actor.aside) for actor in self._network_of.actors if actor.aside]
+
+    def silent(self) -> list[str]:
+        """The outputs of actors that were set aside: of these, answers are missing."""
+        if self._network_of is None:
+            aside = {found.island for found, _ in self._counts if found.aside}
+        else:
+            aside = {actor.island for actor in self._network_of.actors if actor.aside}
+        steps = {step for island in self.islands if island.number in aside for step in island.steps}
+        return [name for name, step in self.plan.outputs.items() if step in steps]
 
     def _count(self) -> list[tuple[ActorStatistics, Counted | None]]:
         """Ask each actor what it has done; where they are not there yet, or no more, what is known of them.

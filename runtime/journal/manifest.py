@@ -62,7 +62,9 @@ class Head(Saved):
     that is stored beside it; `program` and `text` are what this was compiled from, as written.
     `events` and `answers` are the numbers of the last ones, `snapshot` that of the last event that the snapshot has.
     `reach` (encoded) is when the last fact ends that was accepted, but for those without an end, of the predicates
-    `endless`; `heard` tells since when facts of a predicate are taken, where the program did not read them from the begin.
+    `endless`. `snapshot_answers` is the number of the last answer that was told by the snapshot; `untold` are the outputs of
+    actors that were set aside since, of which answers may be missing. `heard` tells since when facts of a predicate are
+    taken, where the program did not read them from the begin.
     """
 
     run: str
@@ -75,6 +77,8 @@ class Head(Saved):
     events: Natural = 0
     answers: Natural = 0
     snapshot: Natural = 0
+    snapshot_answers: Natural = 0
+    untold: list[str] = msgspec.field(default_factory=list)
     reach: int = NEG
     endless: list[str] = msgspec.field(default_factory=list)
     heard: dict[str, int] = msgspec.field(default_factory=dict)

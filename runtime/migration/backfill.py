@@ -19,7 +19,7 @@ from tidelog.runtime.corrections.retractions import retractions_of
 from tidelog.runtime.emission.begun import Begun, begun_of
 from tidelog.runtime.journal.events import Event, Marked, Opened, Passed, Taken, numbered
 from tidelog.runtime.network.graph import Message, Port
-from tidelog.runtime.ports.durability import Input, StateStore
+from tidelog.runtime.ports.durability import Input, Journal
 from tidelog.runtime.ports.interfaces import EmitMode
 from tidelog.runtime.sessions.reasoner import Reasoner
 
@@ -183,8 +183,16 @@ def marks_of(blocks: Iterable[Input]) -> Iterator[tuple[Begin, int]]:
                 yield Begin(number, event.intake, event.reach, frozenset(event.endless)), facts
 
 
-def fill(session: Filling, store: StateStore, begin: Begin, upto: int, alive: Alive | None = None) -> None:
-    """Tell a session the journal behind `begin`, up to the event number `upto`, but for what was taken back since.
+def fill(
+    session: Filling,
+    store: Journal,
+    begin: Begin,
+    upto: int,
+    alive: Alive | None = None,
+    without: frozenset[str] = frozenset(),
+) -> None:
+    """Tell a session the journal behind `begin`, up to the event number `upto`, but for what was taken back since, and for
+    facts of the predicates `without`.
 
     A source that the session does not know came while the journal was written, such as a desk with the first alarm: it is
     there from what it says first.
@@ -200,7 +208,7 @@ def fill(session: Filling, store: StateStore, begin: Begin, upto: int, alive: Al
         for number, event in numbered(block, begin.number):
             if number <= upto:
                 session.expect(event)
-                session.tell(number, readable(event, session.plan))
+                session.tell(number, readable(event, session.plan, without))
         _forget(session, alive)
     session.without(())
 
@@ -218,12 +226,16 @@ def forget_answers(session: Reasoner) -> list[Record]:
     return session.pull_records()
 
 
-def readable(event: Event, plan: Plan) -> Event:
-    """An event without the facts that a plan cannot take, since it expects other arguments."""
+def readable(event: Event, plan: Plan, without: frozenset[str] = frozenset()) -> Event:
+    """An event without the facts that a plan cannot take, since it expects other arguments, and `without` others."""
     if not isinstance(event, Taken):
         return event
     known = plan.schema.predicates
-    keep = [i for i, (name, row, _, _) in enumerate(event.records) if name not in known or known[name].fits(row)]
+    keep = [
+        i
+        for i, (name, row, _, _) in enumerate(event.records)
+        if name not in without and (name not in known or known[name].fits(row))
+    ]
     if len(keep) == len(event.records):
         return event
     parts = None if event.parts is None else [event.parts[i] for i in keep]

@@ -11,7 +11,7 @@ Of each output it is known from when on its answers count: the journal's begin, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,7 +20,8 @@ from typing import Any, Literal
 from tidelog.operators.operator import shift
 from tidelog.operators.stores.coverage import Coverage
 from tidelog.operators.stores.notices import Notices
-from tidelog.plans.analysis.physical.identity import identify
+from tidelog.plans.analysis.horizons.looking_back import reads
+from tidelog.plans.analysis.physical.identity import Identity, identify
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.facts import PredicateSchema, Record, Row
 from tidelog.plans.data.timeline import NEG, POS, Timeline
@@ -32,7 +33,7 @@ from tidelog.runtime.migration.backfill import Alive, Begin, Filling, fill
 from tidelog.runtime.migration.horizon import Reach
 from tidelog.runtime.migration.merging import Mixture
 from tidelog.runtime.network.graph import Message, Port
-from tidelog.runtime.ports.durability import StateStore
+from tidelog.runtime.ports.durability import Journal
 
 Fate = Literal["kept", "filled", "new", "ended", "lost"]
 """What becomes of an output: `filled` has changed, and is what it would have been; `lost` has changed, and is not."""
@@ -42,7 +43,7 @@ Fate = Literal["kept", "filled", "new", "ended", "lost"]
 class Becoming:
     """What becomes of an output, a constraint or a question, in words; `since` is from when on (encoded) its answers count.
 
-    `drops` tells that state is dropped with it, which nothing replaces.
+    `drops` tells that state is dropped with it, which nothing replaces: so many `rows`, where it has ended.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Becoming:
     told: str
     since: int = NEG
     drops: bool = False
+    rows: int = 0
 
     def __str__(self) -> str:
         return f"{self.name}: {self.told}"
@@ -68,14 +70,17 @@ class Standing:
 
 
 class Changing:
-    """The step from one program to another, at one event of a run."""
+    """The step from one program to another, at one event of a run.
 
-    def __init__(self, standing: Standing, now: Filling, store: StateStore) -> None:
+    Of the predicates `other`, the program now gets other facts than the one before did, though they are called the same.
+    """
+
+    def __init__(self, standing: Standing, now: Filling, store: Journal, other: Collection[str] = ()) -> None:
         self._stored, self._now, self._store = standing.session, now, store
-        self._before, self._plan = standing.session.plan, now.plan
+        self._before, self._plan, self._other = standing.session.plan, now.plan, frozenset(other)
         self._was = identify(self._before, now.has_prospects)
         self._identity = identify(self._plan, now.has_prospects)
-        self._steps = _match(self._was.form, self._identity.form)
+        self._steps = same_steps(self._was, self._identity, self._plan, self._other)
         self._outputs = frozenset(filter(self._is_kept, self._plan.outputs))
         self._questions = _same_questions(self._before, self._plan)
         self._end = standing.begin
@@ -85,7 +90,7 @@ class Changing:
         if filled or len(self._questions) < len(self._plan.questions):
             self._reach.read_from(store, filled)
         self._begin = self._reach.begin
-        self._filled_since = self._reach.filled_from({})
+        self._filled_since = self._reach.filled_from(dict.fromkeys(self._other, self._end.reach + 1))
         self._counts_since = self._reach.filled_from(self.heard)
         self._news_from = POS
 
@@ -97,7 +102,8 @@ class Changing:
         actions = {name for alarm in self._plan.alarms for name in alarm.actions.values()}  # of a new alarm there was none
         known = self._plan.schema.predicates.items()
         taken = {name: schema for name, schema in known if schema.accepts_input and name not in actions}
-        new = {name: self._end.reach + 1 for name, schema in taken.items() if not _takes(self._before, schema)}
+        untaken = {name for name, schema in taken.items() if not _takes(self._before, schema)}
+        new = dict.fromkeys(untaken | self._other & taken.keys(), self._end.reach + 1)
         return {**before, **new}
 
     def _filled(self) -> set[str]:
@@ -164,12 +170,12 @@ class Changing:
         for name, step in ends:
             alone = _cone(self._before, step) - still
             rows = sum(statistics.steps[item].entries for item in alone) + len(self._begun().get(name, ()))
-            found.append(_end_of(name, rows))
+            found.append(end_of(name, rows))
         asked = {question.name for question in self._plan.questions}
         for question in self._before.questions:
             if question.name not in asked:
                 now = statistics.questions[question.name]
-                found.append(_end_of(f"ask {question.name}", now.open + now.facts + now.answers))
+                found.append(end_of(f"ask {question.name}", now.open + now.facts + now.answers))
         return found
 
     def _begun(self) -> Mapping[str, Mapping[Row, int]]:
@@ -188,7 +194,7 @@ class Changing:
         told.tell_from({step: self._tells_from(step) for step in self._watched()})
         alive = Alive(name for name in self._plan.outputs if name not in self._outputs)
         if self._begin.number < self._end.number or self._begin.intake is not None:
-            fill(told, self._store, self._begin, self._end.number, alive)
+            fill(told, self._store, self._begin, self._end.number, alive, without=self._other)
         told.rest()
         told.pull_records()
         last_words = self._last_words()
@@ -250,12 +256,14 @@ class Changing:
     def _same_meaning(self, output: str) -> bool:
         """Whether an output computes what it did, though its state is laid out in another way."""
         before, now = self._before.outputs.get(output), self._plan.outputs.get(output)
-        return before is not None and now is not None and self._was.meaning[before] == self._identity.meaning[now]
+        if before is None or now is None or self._reach.reads[now] & self._other:
+            return False
+        return self._was.meaning[before] == self._identity.meaning[now]
 
     def _last_words(self) -> list[Record]:
-        """The answers of outputs that end or have changed which are known and were not told yet."""
+        """The answers which are known and were not told yet. Those of outputs that are kept are told by then, in a state."""
         self._stored.rest()
-        return [record for record in self._stored.pull_records() if record[0] not in self._outputs]
+        return self._stored.pull_records()
 
     def _begun_before(self) -> dict[str, dict[Row, int]]:
         """What was told to have begun of outputs that have changed or are gone; what has no end is found in the journal."""
@@ -335,6 +343,16 @@ def _is_begin(record: Record) -> bool:
     return isinstance(record, ChangeRecord) and not record.has_ended
 
 
+def same_steps(was: Identity, now: Identity, plan: Plan, other: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The steps of a plan that compute what steps of the plan before did, with what they were called; none of those that
+    read a predicate of which the plan now gets `other` facts."""
+    found = _match(was.form, now.form)
+    if other:
+        read = reads(plan)
+        found = {name: before for name, before in found.items() if not read[name] & other}
+    return found
+
+
 def _match(was: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
     """The steps now that were there before, with what they were called."""
     places: dict[str, list[str]] = {}
@@ -368,10 +386,10 @@ def _cone(plan: Plan, step: str) -> set[str]:
     return reachable([step], lambda name: [feed.name for feed in plan.step(name).inputs if feed.kind == "step"])
 
 
-def _end_of(name: str, rows: int) -> Becoming:
+def end_of(name: str, rows: int) -> Becoming:
     if not rows:
         return Becoming(name, "ended", "ended, and remembered nothing")
-    return Becoming(name, "ended", f"ended: {rows} {'row is' if rows == 1 else 'rows are'} dropped", drops=True)
+    return Becoming(name, "ended", f"ended: {rows} {'row is' if rows == 1 else 'rows are'} dropped", drops=True, rows=rows)
 
 
 def format_moment(timeline: Timeline, time: int) -> str:

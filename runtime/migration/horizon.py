@@ -10,7 +10,7 @@ from tidelog.plans.analysis.physical.announcing import announces
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan, Step
 from tidelog.runtime.migration.backfill import Begin, marks_of
-from tidelog.runtime.ports.durability import StateStore
+from tidelog.runtime.ports.durability import Journal
 
 CHEAP = 1_000_000
 """A journal is read further back than it has to be, while these are no more facts."""
@@ -27,7 +27,7 @@ class Reach:
         self.back, self.reads = looking_back(plan), reads(plan)
         self.begin = end
 
-    def read_from(self, store: StateStore, steps: Collection[str]) -> None:
+    def read_from(self, store: Journal, steps: Collection[str]) -> None:
         """Find where the journal is read from, so that these steps know all: as late as can be, or a little before.
 
         Where it does not reach back so far, that is its begin; the end where it has none.

@@ -115,7 +115,7 @@ class LoopControl:
     def _now(self) -> int:
         """How far the stream has come, as the origins that follow it tell (each with its own delay)."""
         pairs = zip(self.frontiers, self.loop.origin_leads, strict=True)
-        return min((shift(f, -lead) for f, lead in pairs if f < POS and lead < POS), default=NEG)
+        return min((shift(f, -lead) for f, lead in pairs if f < POS and NEG < lead < POS), default=NEG)
 
     def _release(self) -> list[LoopMessage]:
         return [(name, RELEASE, (), max(self.present, self.frontier_of(name))) for name in self._holds]

@@ -208,7 +208,8 @@ class Changes:
     no others; as long as there are such, input goes from the journal up to one of them.
 
     Blocks of events all before number `journal_from` are not needed to go on, and stay as `keep` says. Blocks of answers all
-    before number `answers_from` go, and, while there are more than `answers_most` bytes of them, the oldest.
+    before number `answers_from` are not owed any more: they go, but for those from number `told_from` on. While there are
+    more than `answers_most` bytes of all, the oldest go.
     """
 
     head: bytes
@@ -219,6 +220,7 @@ class Changes:
     older: Sequence[int] = ()
     journal_from: int = 0
     answers_from: int = 0
+    told_from: int | None = None
     answers_most: int | None = None
     keep: Keep | None = None
     plan: bytes | None = None
@@ -226,7 +228,7 @@ class Changes:
 
 
 class Kept(NamedTuple):
-    """The answers that are stored: the number of the first one, and how many bytes they have."""
+    """The answers that are owed: the number of the first one, and how many bytes they have, in whole blocks."""
 
     first: int
     size: int
@@ -262,7 +264,15 @@ class Leading(Protocol):
         ...
 
 
-class StateStore(Protocol):
+class Journal(Protocol):
+    """What a run was told, as far back as it is kept."""
+
+    def journal(self, first: int = 0) -> Iterator[Input]:
+        """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
+        ...
+
+
+class StateStore(Journal, Protocol):
     """Where a run is stored: each method may wait for the disk. ConnectorError where it fails for good, or is damaged."""
 
     name: str
@@ -289,10 +299,6 @@ class StateStore(Protocol):
 
     def snapshots(self) -> list[int]:
         """Of which events older snapshots are kept, in order; that of the last one may be among them."""
-        ...
-
-    def journal(self, first: int = 0) -> Iterator[Input]:
-        """The blocks of the journal that hold the event number `first`, and those behind, in order; all with 0."""
         ...
 
     def begin(self) -> int:

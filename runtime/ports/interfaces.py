@@ -426,6 +426,10 @@ class StageSession(StageHistory, Protocol):
         """The whole state; what was not pulled is not part of it."""
         ...
 
+    def noted(self) -> bytes | None:
+        """A block of the journal: what it was told since the last call; None where that is nothing, or none is kept."""
+        ...
+
     def restore(self, state: bytes) -> None:
         """Go on from a snapshot of the same stage. SnapshotError where it is not one."""
         ...

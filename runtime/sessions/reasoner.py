@@ -60,6 +60,9 @@ class Reasoner:
     the step that feeds it. Raises DataError for a time among the settings that is none.
     """
 
+    is_spread = False
+    """Whether actors do the work, each of which may fail by itself."""
+
     @uncollected()
     def __init__(self, plan: Plan, settings: Settings, *, muted: Collection[Port] = ()) -> None:
         require_stream_plan(plan)
@@ -177,6 +180,10 @@ class Reasoner:
 
     def set_aside(self) -> list[tuple[str, str]]:
         """The actors that were set aside, by their names, with the reasons."""
+        return []
+
+    def silent(self) -> list[str]:
+        """The outputs of actors that were set aside: of these, answers are missing."""
         return []
 
     def listen(self, step: str, hear: Hear | None) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -28,8 +28,8 @@ from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value, Variable
 from tidelog.runtime.emission.emission import Emission
 from tidelog.runtime.emission.modes import emission
-from tidelog.runtime.ports.interfaces import Batch, StageAnswers, StageMode
-from tidelog.runtime.sessions.reasoner import Reasoner
+from tidelog.runtime.ports.interfaces import Batch, Rejected, StageAnswers, StageMode
+from tidelog.runtime.sessions.reasoner import History, Reasoner
 from tidelog.runtime.sessions.settings import Settings
 
 _STREAM, _EARLIER = "stream", "earlier stages"
@@ -48,12 +48,27 @@ def open_stage(
 
     With a `state` it goes on from that snapshot; SnapshotError where it is not one of the same stage.
     """
-    run = StageRun(stage, owns, emit=emit, start=start)
-    if state is None:
-        run.begin()
-    else:
-        run.restore(state)
-    return run
+    return StageRun(stage, owns, emit=emit, start=start).opened(state)
+
+
+class Known(msgspec.Struct):
+    """What is known of all that a session was told: with `reach` (encoded) its last fact ends, but for those of the
+    predicates `endless`; `heard` tells since when facts of a predicate count that did not from the begin on. `events` are
+    how many were noted, `marked` is when the last mark was set, in seconds since 1970."""
+
+    reach: int = NEG
+    endless: list[str] = []
+    heard: dict[str, int] = {}
+    events: int = 0
+    marked: float = 0.0
+
+    def reach_as_far_as(self, records: Sequence[Record]) -> None:
+        """These facts have come."""
+        last = max(record[3] for record in records)
+        if last >= POS:
+            self.endless = sorted({*self.endless, *(record[0] for record in records if record[3] >= POS)})
+            last = max((record[3] for record in records if record[3] < POS), default=NEG)
+        self.reach = max(self.reach, last)
 
 
 class StageRun:
@@ -63,6 +78,7 @@ class StageRun:
         self._stage = stage
         self._owns = owns
         self._emit, self._start = emit, start
+        self.known = Known()
         self._is_whole = emit == "intervals" or bool(stage.plan.announcing)
         # where later stages read what is told, they get it as intervals, and so does what tells users otherwise
         plan = stage.plan if stage.asked is None else _unfolded(stage.plan)
@@ -73,11 +89,20 @@ class StageRun:
         self._delays = {name: encode_distance(delay, stage.plan.timeline) for name, delay in stage.outputs.items()}
         self._answers = StageAnswers()
 
+    def opened(self, state: bytes | None) -> Self:
+        """It, begun, or as the state has it."""
+        if state is None:
+            self.begin()
+        else:
+            self.restore(state)
+        return self
+
     def begin(self) -> None:
         """Nothing has come yet."""
         self._session, self._emission = self._opened(), self._new_emission()
+        self.known = Known()
         if self._start is not None:
-            self._session.take(_STREAM, Batch())  # it tells of the start, from which something may follow at once
+            self._tell(_STREAM, Batch())  # it tells of the start, from which something may follow at once
         self._collect(NEG)
 
     def _opened(self) -> Reasoner:
@@ -93,7 +118,7 @@ class StageRun:
 
     def promise(self, watermark: int) -> None:
         """No fact of the stream begins at or before the watermark any more, though earlier stages may still tell some."""
-        self._session.take(_STREAM, Batch(watermark=watermark))
+        self._tell(_STREAM, Batch(watermark=watermark))
 
     def take(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
         """Take facts, named as the stage's program names them; returns those that are late, and says why."""
@@ -101,9 +126,17 @@ class StageRun:
         for source, some in groupby(records, self._source_of):
             found = list(some)
             numbers = list(map(str, range(len(found))))
-            refused = self._session.take(source, Batch(found, places=numbers))
+            refused = self._tell(source, Batch(found, places=numbers))
             late += [(found[int(item.place)], item.reason) for item in refused]
+            self.known.reach_as_far_as(found)
         return late
+
+    def _tell(self, source: str, batch: Batch) -> list[Rejected]:
+        return self._session.take(source, batch)
+
+    def noted(self) -> bytes | None:
+        """It keeps no journal."""
+        return None
 
     def _source_of(self, record: Record) -> str:
         return _STREAM if record[0] in self._from_stream else _EARLIER
@@ -111,7 +144,7 @@ class StageRun:
     def advance(self, watermark: int) -> None:
         """All facts up to the watermark are there, and what earlier stages told when they got it."""
         for source in self._sources:
-            self._session.take(source, Batch(watermark=watermark))
+            self._tell(source, Batch(watermark=watermark))
         self._collect(watermark)
 
     def finish(self, last: int | None) -> None:
@@ -151,12 +184,13 @@ class StageRun:
     def snapshot(self) -> bytes:
         """The whole state as MessagePack; what was not pulled is not part of it."""
         emission = None if self._emission is None else self._emission.snapshot()
-        return msgspec.msgpack.encode(seal({"session": self._session.state(), "emission": emission}))
+        known = msgspec.to_builtins(self.known)
+        return msgspec.msgpack.encode(seal({"session": self._session.state(), "emission": emission, "known": known}))
 
     def restore(self, state: bytes) -> None:
         """Go on from a snapshot of the same stage. SnapshotError where it is not one; the session is then as before."""
         session, emission = self._opened(), self._new_emission()
-        data = self._read(state)
+        data = _content(state, f"the state of stage {self._stage.number}")
         if (data["emission"] is None) != (emission is None):
             raise SnapshotError("the state is that of a run that tells its answers in another form")
         if emission is not None:
@@ -165,12 +199,77 @@ class StageRun:
         session.go_on_from(data["session"])
         self._session, self._emission = session, emission
         self._answers = StageAnswers()
+        self.known = _known(data, [item.name for item in self._stage.inputs])
 
-    def _read(self, state: bytes) -> dict[str, Any]:
-        try:
-            return unseal(msgspec.msgpack.decode(state))
-        except (msgspec.MsgspecError, UnicodeDecodeError, SnapshotError) as error:
-            raise SnapshotError(f"the state of stage {self._stage.number} is damaged: {error}") from error
+    def begin_with(self, history: History, watermarks: tuple[int, int], emission: Any, known: Known) -> None:
+        """Go on from where a history has come to, which has told what it knew; the first source, and the others, have said
+        so far what has come. SnapshotError where an operator cannot."""
+        if not self._session.begin_with(_STREAM, history):
+            raise SnapshotError(f"the state of stage {self._stage.number} in columns cannot go on row by row")
+        for source, watermark in zip(self._sources, watermarks, strict=False):
+            self._session.take(source, Batch(watermark=watermark))
+        if self._emission is not None:
+            with taking():
+                self._emission.restore(emission)
+        self.known = known
+
+    # --- as one session, for a program that changes ---------------------------------------------------------------------
+
+    @property
+    def stage(self) -> Stage:
+        """Its stage."""
+        return self._stage
+
+    @property
+    def emit(self) -> StageMode:
+        """The form in which it tells users answers."""
+        return self._emit
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of its session."""
+        return self._plan
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of one session that told users the answers itself."""
+        return replace(self._session.settings, emit=self._emit)
+
+    @property
+    def start(self) -> int | None:
+        """When the stream starts, if that is known."""
+        return self._start
+
+    def state_as_one(self) -> dict[str, Any]:
+        """The state of one session that told users the answers itself."""
+        state = self._session.state()
+        if self._emission is None:
+            return state
+        blank = emission(self._emit, self._plan.outputs).snapshot()
+        own = self._emission.snapshot()
+        told = {part: {**found, **own[part]} if isinstance(found, dict) else own[part] for part, found in blank.items()}
+        return {**state, "emit": self._emit, "outlet": {**state["outlet"], "emission": told}}
+
+    def go_on_as_one(self, state: dict[str, Any], known: Known) -> None:
+        """Go on from the state of such a session. SnapshotError where it is not one of this stage."""
+        session, found = self._opened(), self._new_emission()
+        if found is not None:
+            own, told = found.snapshot(), state["outlet"]["emission"]
+            kept = {
+                part: {name: told[part][name] for name in blank} if isinstance(blank, dict) else told[part]
+                for part, blank in own.items()
+            }
+            with taking():
+                found.restore(kept)
+            blank = session.state()["outlet"]["emission"]
+            state = {**state, "emit": "intervals", "outlet": {**state["outlet"], "emission": blank}}
+        session.go_on_from(state)
+        self._session, self._emission, self.known = session, found, known
+        self._answers = StageAnswers()
+
+    def counts(self, record: Record) -> bool:
+        """Whether it is an answer for users, about a key of this session's own, if it shows one."""
+        return record[0] in self._stage.told and self._counts(record)
 
     def _collect(self, watermark: int) -> None:
         """Sort what the session told: new answers of an output begin after the watermark less its delay from now on."""
@@ -212,6 +311,27 @@ class StageRun:
             if value is None or not self._owns(value):
                 return None
         return replace(answer, query=question.name)
+
+
+UNKNOWN = ""
+"""Stands among the predicates of facts without an end for all of them, in a snapshot that an earlier version has stored."""
+
+
+def known_in(state: bytes) -> Known:
+    """What a snapshot of a session knows of what it was told; SnapshotError where it is damaged."""
+    return _known(_content(state, "the state of a stage"), [UNKNOWN])
+
+
+def _known(data: dict[str, Any], inputs: Sequence[str]) -> Known:
+    # what an earlier version has stored does not tell how far its facts reach, so all of them may
+    return msgspec.convert(data.get("known", {"endless": list(inputs)}), Known)
+
+
+def _content(state: bytes, what: str) -> dict[str, Any]:
+    try:
+        return unseal(msgspec.msgpack.decode(state))
+    except (msgspec.MsgspecError, UnicodeDecodeError, SnapshotError) as error:
+        raise SnapshotError(f"{what} is damaged: {error}") from error
 
 
 def _without_announcing(plan: Plan) -> Plan:

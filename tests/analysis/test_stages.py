@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.open_programs import open_programs, open_streams
 from oracle.programs import (
+    AWAITING,
     EVERYTHING,
     NON_RECURSIVE,
     PAST_ONLY,
@@ -42,9 +44,11 @@ from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Atom, Constant, FactStatement, Field, Formula, Input, Program, Rule, Variable, Wildcard
 from tidelog.plans.tree.traverse import rebuild
+from tidelog.runtime.ports.interfaces import OpenStage
+from tidelog.runtime.sessions.staged import open_stage
 
 COMPARED, WATERMARK = 20, 150
-FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING}
+FRAGMENTS = {"past": PAST_ONLY, "future": NON_RECURSIVE, "everything": EVERYTHING, "awaiting": AWAITING}
 
 
 def compiled(program: Program) -> Plan:
@@ -72,7 +76,13 @@ def watermark_before(plan: Plan, facts: Sequence[GroundFact]) -> Fraction | None
     return None if first == -math.inf else Fraction(first) - 1
 
 
-def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], start: Fraction) -> None:
+def agree(
+    program: Program,
+    facts: Sequence[GroundFact],
+    cuts: Sequence[int],
+    start: Fraction | None,
+    opener: OpenStage = open_stage,
+) -> None:
     """Run both with the same watermarks, and compare what they told, and what violated constraints.
 
     Stages are run with sessions that live on, for maximal intervals; and with others that go on from snapshots, for what is
@@ -80,10 +90,11 @@ def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], st
     at the same watermarks as the others.
     """
     plan = compiled(program)
-    final, staged = StagedRun(plan, start, emit="final"), StagedRun(plan, start, stores=True)
-    resting, dozing = StagedRun(plan, start, emit="final", stores=True, sleeps=True), StagedRun(plan, start, sleeps=True)
+    run = partial(StagedRun, plan, start, open_stage=opener)
+    final, staged = run(emit="final"), run(stores=True)
+    resting, dozing = run(emit="final", stores=True, sleeps=True), run(sleeps=True)
     slept: list[Record] = []
-    changing = StagedRun(plan, start, emit="changes", stores=True)
+    changing = run(emit="changes", stores=True)
     session = tidelog.Session(plan, lateness=math.inf, start=start)
     told: list[Record] = []
     maximal: list[Record] = []
@@ -92,8 +103,8 @@ def agree(program: Program, facts: Sequence[GroundFact], cuts: Sequence[int], st
         records = records_of(plan, facts[low:high])
         watermark = watermark_before(plan, facts[high:])
         session.push_records(records)
-        for run in (staged, final, changing, resting, dozing):
-            run.push(records)
+        for each in (staged, final, changing, resting, dozing):
+            each.push(records)
         told += staged.advance(watermark)
         ended = final.advance(watermark)
         assert Counter(resting.advance(watermark)) == Counter(ended)

@@ -33,7 +33,7 @@ def every_parser() -> dict[str, Parser]:
 
 def test_all_commands_are_there() -> None:
     """The commands, and those of `spark` and `tables`."""
-    inner = ("tables optimize", "tables vacuum", "tables take-over", "spark run")
+    inner = ("tables optimize", "tables vacuum", "tables take-over", "spark archive", "spark run")
     assert set(every_parser()) == {"tidelog", *(f"tidelog {name}" for name in (*COMMANDS, *inner))}
 
 
@@ -61,7 +61,7 @@ def test_no_option_may_be_shortened() -> None:
         (["run", "p.tide", "--emti", "final"], "unknown option `--emti`; did you mean `--emit`?"),
         (["materialise", "p.tide", "--utnil", "3", "f.txt"], "unknown option `--utnil`; did you mean `--until`?"),
         (["spark", "run", "p.tide", "--in", "f", "--stat"], "unknown option `--stat`; did you mean `--stats`?"),
-        (["spark", "rnu", "p.tide"], "unknown command 'rnu' (choose from run); did you mean `run`?"),
+        (["spark", "rnu", "p.tide"], "unknown command 'rnu' (choose from run, archive); did you mean `run`?"),
         (["--versoin"], "unknown option `--versoin`; did you mean `--version`?"),
         (["chek", "p.tide"], "did you mean `check`?"),
         (["run", "p.tide", "--emit", "finl"], "invalid choice: 'finl' (choose from"),

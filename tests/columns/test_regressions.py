@@ -107,3 +107,14 @@ def test_a_join_without_room_goes_on_in_halves() -> None:
     assert by_stretches(plan, facts, 400, 150) == by_rows(plan, facts)
     with pytest.raises(tidelog.TidelogError):
         by_stretches(plan, facts, 400, 50)
+
+
+def test_what_never_holds_has_a_place_in_columns() -> None:
+    """A rule that needs itself was left out of the plan, and then nobody knew how wide it is."""
+    plan = tidelog.compile(
+        HEAD + "output c. c(X) :- t(X, _). c(X) :- diamondminus[2,3] d(X, Y). d(X, Y) :- d(Y, X), t(X, Y)."
+    )
+    facts: list[Fact] = [(("a", 1), 1, 1), (("b", 2), 2, 4)]
+    assert by_stretches(plan, facts, 1) == {("c", ("a",), 1, 1), ("c", ("b",), 2, 4)}
+    never = tidelog.compile(HEAD + "output c. c(X) :- t(X, _), diamondminus[2,3] (c(X), t(X, _)).")
+    assert by_stretches(never, facts, 1) == set()

@@ -112,7 +112,10 @@ def test_wrong_programs_and_wrong_options(folder: Path, command: str) -> None:
         assert code(folder, call, "good.tide", "nowhere.txt") == 2
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "tables optimize", "tables vacuum", "tables take-over", "spark run"])
+INNER = ("tables optimize", "tables vacuum", "tables delete", "tables take-over", "spark archive", "spark run")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *INNER])
 def test_every_command_knows_help_and_refuses_what_it_does_not_know(folder: Path, command: str) -> None:
     """0 and 2."""
     assert code(folder, (*command.split(), "--help")) == 0

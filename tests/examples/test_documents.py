@@ -30,6 +30,7 @@ SLOWEST = (
     "docs/howto/standby.md",
     "docs/howto/workers.md",
     "docs/howto/write-a-connector.md",
+    "docs/howto/year.md",
     "docs/reference/aggregates.md",
     "docs/reference/batch.md",
     "docs/reference/data.md",

@@ -17,7 +17,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self._process = subprocess.Popen([sys.executable, *self._command], stderr=__import__("sys").__stderr__)
+        self._process = subprocess.Popen([sys.executable, *self._command], stderr=sys.__stderr__)
 
     def __enter__(self) -> Child:
         self.start()
@@ -32,6 +32,15 @@ class Child:
         """The process's id."""
         assert self._process is not None
         return self._process.pid
+
+    def poll(self) -> int | None:
+        """The exit code, where it has ended by itself."""
+        return None if self._process is None else self._process.poll()
+
+    def restart(self) -> None:
+        """Kill it, and start it anew."""
+        self.end(signal.SIGKILL)
+        self.start()
 
     def send(self, number: int) -> None:
         """Send it a signal that does not end it."""

@@ -1,4 +1,4 @@
-"""A gateway as a service: what it tells systemd."""
+"""A gateway as a service: it is killed and started anew, and tells systemd how it is."""
 
 from __future__ import annotations
 
@@ -11,9 +11,22 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
+from killed import Child
+
 from children import WAIT
 
 TIDELOG = [sys.executable, "-m", "tidelog"]
+NUMBERS = """timeline integer, unit 1 s, round down.
+input seen(n: integer).
+output told(n).
+told(N) :- seen(N).
+"""
+"""A program that tells what it is told."""
+
+
+def gateway_of(file: Path) -> Child:
+    """The gateway of a file, which runs within a `with` block."""
+    return Child("-m", "tidelog", "gateway", str(file))
 
 
 @contextmanager

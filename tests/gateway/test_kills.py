@@ -24,6 +24,7 @@ from paho.mqtt.properties import Properties
 
 from brokers import Broker, broker, free_port
 from children import WAIT
+from services import gateway_of
 from waiting import eventually
 from wires import Wire
 
@@ -133,10 +134,6 @@ class Receiver:
         if name not in self._ids:
             self._ids.add(name)
             self.numbers.append(json.loads(message.payload)["n"])
-
-
-def gateway_of(file: Path) -> Child:
-    return Child("-m", "tidelog", "gateway", str(file))
 
 
 def publish(client: Client, first: int, last: int) -> None:

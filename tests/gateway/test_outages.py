@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from killed import Child
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
-from test_kills import Child, gateway_of
 
 from brokers import Broker, broker
+from services import gateway_of
 from waiting import eventually
 
 DEVICES = 20

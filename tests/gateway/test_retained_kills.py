@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from test_kills import chance, gateway_of, live, sender_to
+from test_kills import chance, live, sender_to
 from test_retained import retained_at
 
 from brokers import broker
+from services import gateway_of
 from waiting import eventually
 
 PROGRAM = """timeline integer, unit 1 ms.

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from killed import Child
-from test_kills import PROGRAM, RECEIVER, SETTINGS, WEBHOOK, chance, first_of, gateway_of, heard, live, publish, sender_to
+from test_kills import PROGRAM, RECEIVER, SETTINGS, WEBHOOK, chance, first_of, heard, live, publish, sender_to
 
 from brokers import broker, free_port
+from services import gateway_of
 from tidelog.connectors.outbox.outbox import OutboxReader
 from waiting import eventually
 

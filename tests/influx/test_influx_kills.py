@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,14 +13,9 @@ import pytest
 from brokers import free_port
 from children import WAIT
 from influxdb import DATABASE, influxdb, post
-from services import TIDELOG
+from services import NUMBERS, gateway_of
 from waiting import eventually
 
-PROGRAM = """timeline integer, unit 1 s, round down.
-input seen(n: integer).
-output told(n).
-told(N) :- seen(N).
-"""
 FILE = """program = "plant.tide"
 emit = "intervals"
 lateness = "1 d"
@@ -57,8 +49,12 @@ class Client:
         self._is_ending = False
         self.written = 0
 
-    def start(self) -> None:
+    def __enter__(self) -> Client:
         self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         self._is_ending = True
@@ -84,35 +80,21 @@ class Client:
 def test_a_gateway_and_an_influxdb_that_are_killed_have_every_point(tmp_path: Path) -> None:
     """What was answered with 204 stands in the database in the end; what came twice stands there once."""
     draw, port = random.Random(int(os.environ.get("SEED", "1"))), free_port()
-    (tmp_path / "plant.tide").write_text(PROGRAM)
-    with influxdb(tmp_path / "influxdb") as server, (tmp_path / "log").open("ab") as log:
+    (tmp_path / "plant.tide").write_text(NUMBERS)
+    with influxdb(tmp_path / "influxdb") as server:
         (tmp_path / "plant.toml").write_text(FILE.format(url=server.url, database=DATABASE, port=port))
 
-        def start() -> subprocess.Popen[bytes]:
-            return subprocess.Popen([*TIDELOG, "gateway", str(tmp_path / "plant.toml")], stderr=log)
-
-        def goes_on(before: int) -> Callable[[], bool]:
-            return lambda: client.written > before + 40
-
-        gateway, client = start(), Client(port)
-        client.start()
-        try:
+        with gateway_of(tmp_path / "plant.toml") as gateway, Client(port) as client:
             for kill in range(KILLS):
-                eventually(goes_on(client.written))
+                eventually(lambda before=client.written: client.written > before + 40, process=gateway)
                 time.sleep(draw.uniform(0, 0.1))
                 if kill % 4:
                     server.kill()
                     server.start()
                 else:
-                    gateway.send_signal(signal.SIGKILL)
-                    gateway.wait(WAIT)
-                    gateway = start()
+                    gateway.restart()
             client.stop()
-            eventually(lambda: len(server.query("SELECT n FROM told")) >= client.written)
+            eventually(lambda: len(server.query("SELECT n FROM told")) >= client.written, process=gateway)
             rows = server.query("SELECT n FROM told")
-        finally:
-            client.stop()
-            gateway.kill()
-            gateway.wait(WAIT)
     assert [n for _, n in rows][: client.written] == list(range(client.written))
     assert all(moment == n * 10**9 for moment, n in rows)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.test_session_equals_oracle import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 from limits import limits, some_limits
 
 from drawing import drawn
 from oracle.agreement import differences, records_of, runs_of
-from oracle.programs import EVERYTHING, FORWARD, Kind, programs, streams
+from oracle.programs import AWAITING, EVERYTHING, FORWARD, Kind, programs, streams
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.language.parser import parse
@@ -52,14 +53,14 @@ def cut(data: st.DataObject, records: list[Record]) -> list[list[Record]]:
 
 
 @drawn(60)
-@given(st.data(), KINDS, st.sampled_from((FORWARD, EVERYTHING)), st.sampled_from(LAYOUTS), some_limits())
+@given(st.data(), KINDS, st.sampled_from((FORWARD, EVERYTHING, AWAITING)), st.sampled_from(LAYOUTS), some_limits())
 def test_islands_tell_what_the_oracle_says(
     data: st.DataObject, kind: Kind, features: object, layout: Layout, some: dict[str, int]
 ) -> None:
     """In all modes, however facts are batched, whatever the limits: the oracle's answers, and one task's order."""
     program = data.draw(programs(kind, features))  # type: ignore[arg-type]
     facts = data.draw(streams(program, size=10))
-    plan = compile_program(program)
+    plan = compiled(program)
     batches = cut(data, records_of(plan, facts))
     for emit in MODES:
         settings = Settings(emit=emit)

@@ -161,9 +161,10 @@ def test_a_check_tells_over_what_a_program_is_spread(
     [
         ("workers = 0", "`workers`: expected a number >= 1"),
         ('workers = "2"', "`workers`: expected a number, got text"),
-        ("workers = 1000", f"`workers` is from 1 to {MOST_WORKERS}, got 1000"),
+        ("workers = 1000", f"`workers`: expected a number <= {MOST_WORKERS}"),
         ('workers = 2\nactors = "one"', "`actors` is `one`, which cannot be in several workers"),
         ('actors = "rules"', "`actors`: "),
+        ("supervision = { worker_bytes = 10 }", "`worker_bytes`: expected a number >= 1000000"),
     ],
 )
 def test_a_file_with_workers_that_cannot_be_is_wrong(
@@ -186,6 +187,25 @@ def test_workers_without_work_are_doubted(here: Path, capfd: pytest.CaptureFixtu
     said = checked(here, "workers = 2", capfd)[2]
     assert "program `plant`: `workers` is 2, and its rules are one island without a key" in said
     assert "so 1 of the workers will have nothing to do" in said
+
+
+def test_supervision_without_actors_is_doubted(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Where all rules are one actor, nothing fails alone."""
+    said = "`[supervision]` is without effect"
+    assert said in checked(here, "supervision = { poisons = 3 }", capfd)[2]
+    assert said not in checked(here, 'actors = "islands"\nsupervision = { poisons = 3 }', capfd)[2]
+
+
+def test_each_rule_is_explained(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As the actors of `run --actors rule`: none has a key."""
+    assert main(["explain", "plant.tide", "--actors"]) == 0
+    islands = capfd.readouterr().out
+    assert main(["explain", "plant.tide", "--actors", "--by", "rule"]) == 0
+    rules = capfd.readouterr().out
+    assert "spread by K" in islands and "spread by K" not in rules
+    assert rules.count(" step, not spread") > islands.count("\n\n")
+    assert main(["explain", "plant.tide", "--by", "rule"]) == 2
+    assert "`--by` says which parts `--actors` shows" in capfd.readouterr().err
 
 
 def test_each_program_of_a_file_has_its_own(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -16,14 +15,9 @@ from nats.js import JetStreamContext
 
 from children import WAIT
 from natsservers import NatsServer, nats_server
-from services import TIDELOG
+from services import NUMBERS, gateway_of
 from waiting import eventually
 
-PROGRAM = """timeline integer, unit 1 s.
-input seen(n: integer).
-output told(n).
-told(N) :- seen(N).
-"""
 FILE = """program = "plant.tide"
 emit = "intervals"
 state = "state"
@@ -64,22 +58,18 @@ def answers(server: NatsServer) -> list[int]:
 def run(folder: Path, kills: int) -> None:
     """Publish numbers while the gateway, or the server, is killed again and again; all is told once, in order."""
     draw = random.Random(int(os.environ.get("SEED", "1")))
-    (folder / "plant.tide").write_text(PROGRAM)
-    with nats_server(folder / "nats") as server, (folder / "log").open("ab") as log:
+    (folder / "plant.tide").write_text(NUMBERS)
+    with nats_server(folder / "nats") as server:
         (folder / "plant.toml").write_text(FILE.format(url=server.url))
         server.make("numbers", "numbers.>")
         server.make("answers", "answers.>", duplicate_window=3600)
         sent = 0
 
-        def start() -> subprocess.Popen[bytes]:
-            return subprocess.Popen([*TIDELOG, "gateway", str(folder / "plant.toml")], stderr=log)
-
         def send() -> int:
             server.publish("numbers.a", [b'{"n":%d}' % n for n in range(sent, sent + 50)])
             return sent + 50
 
-        gateway = start()
-        try:
+        with gateway_of(folder / "plant.toml") as gateway:
             for kill in range(kills):
                 before, sent = stored(server), send()
                 eventually(lambda before=before: stored(server) > before, process=gateway)
@@ -88,17 +78,11 @@ def run(folder: Path, kills: int) -> None:
                     server.kill()
                     server.start()
                 else:
-                    gateway.send_signal(signal.SIGKILL)
-                    gateway.wait(WAIT)
-                    gateway = start()
+                    gateway.restart()
             sent = send()
             eventually(lambda: stored(server) >= sent - 1, process=gateway)
-            gateway.send_signal(signal.SIGTERM)
-            assert gateway.wait(WAIT) == 128 + signal.SIGTERM
+            assert gateway.end(signal.SIGTERM) == 128 + signal.SIGTERM
             found = answers(server)
-        finally:
-            gateway.kill()
-            gateway.wait(WAIT)
     assert sorted(found) == list(range(len(found))) and len(found) in (sent - 1, sent)
 
 

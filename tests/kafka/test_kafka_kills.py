@@ -7,8 +7,8 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from children import WAIT
 from kafkas import cluster
-from services import TIDELOG
+from services import NUMBERS, gateway_of
 from waiting import eventually
 
-PROGRAM = """timeline integer, unit 1 s.
-input seen(n: integer).
-output told(n).
-told(N) :- seen(N).
-"""
 FILE = """program = "plant.tide"
 emit = "intervals"
 lateness = "1 d"
@@ -81,16 +76,13 @@ class Reader:
 def test_a_gateway_that_is_killed_tells_each_record_under_one_id(tmp_path: Path) -> None:
     """While records come, and the cluster goes away twenty times."""
     draw = random.Random(int(os.environ.get("SEED", "1")))
-    (tmp_path / "plant.tide").write_text(PROGRAM)
-    with cluster() as running, (tmp_path / "log").open("ab") as log:
+    (tmp_path / "plant.tide").write_text(NUMBERS)
+    with cluster() as running:
         (tmp_path / "plant.toml").write_text(FILE.format(brokers=running.brokers))
         running.make("numbers")
         running.make("answers")
         producer = Producer({"bootstrap.servers": running.brokers, "linger.ms": 0, "log_level": 0})
         reader, sent = Reader(running.brokers), 0
-
-        def start() -> subprocess.Popen[bytes]:
-            return subprocess.Popen([*TIDELOG, "gateway", str(tmp_path / "plant.toml")], stderr=log)
 
         def send() -> int:
             for n in range(sent, sent + 50):
@@ -98,8 +90,7 @@ def test_a_gateway_that_is_killed_tells_each_record_under_one_id(tmp_path: Path)
             producer.flush(WAIT)
             return sent + 50
 
-        gateway = start()
-        try:
+        with closing(reader), gateway_of(tmp_path / "plant.toml") as gateway:
             for kill in range(KILLS):
                 before, sent = reader.read(), send()
                 if kill % 2:
@@ -108,17 +99,10 @@ def test_a_gateway_that_is_killed_tells_each_record_under_one_id(tmp_path: Path)
                 running.pause()
                 time.sleep(draw.uniform(0, 0.1))
                 if kill % OF_CLUSTER == 0:
-                    gateway.send_signal(signal.SIGKILL)
-                    gateway.wait(WAIT)
-                    gateway = start()
+                    gateway.restart()
                 running.go_on()
             sent = send()
             eventually(lambda: reader.read() >= sent, process=gateway)
-            gateway.send_signal(signal.SIGTERM)
-            assert gateway.wait(WAIT) == 128 + signal.SIGTERM
+            assert gateway.end(signal.SIGTERM) == 128 + signal.SIGTERM
             reader.read()
-        finally:
-            gateway.kill()
-            gateway.wait(WAIT)
-            reader.close()
     assert sorted(reader.numbers) == list(range(sent))

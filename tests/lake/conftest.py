@@ -10,6 +10,7 @@ import pytest
 from tidelog.plans.data.facts import Record
 
 from .filling import PROGRAM, Fill, fill_outbox
+from .homes import Home
 
 
 @pytest.fixture
@@ -23,3 +24,15 @@ def fill(tmp_path: Path) -> Fill:
         return fill_outbox(path, node, records, program, frontier, holds_changes=holds_changes)
 
     return fill
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Where tables are, of each kind."""
+    return Home(request.param, tmp_path / "homes", monkeypatch)
+
+
+@pytest.fixture
+def tables(home: Home) -> str:
+    """What commands call the place where tables are, of each kind."""
+    return home.tables

@@ -11,8 +11,10 @@ from typing import Any
 from deltalake import DeltaTable
 
 import tidelog
-from tidelog.connectors.lake.lake import Lake, open_lake
-from tidelog.connectors.lake.library import storage_options
+from tidelog.connectors.lake.delta.library import storage_options
+from tidelog.connectors.lake.iceberg.library import catalog
+from tidelog.connectors.lake.opening import open_lake
+from tidelog.connectors.lake.tables import Lake
 from tidelog.connectors.outbox.outbox import Outbox, OutboxReader, OutboxRow
 from tidelog.plans.data.facts import Record
 
@@ -75,8 +77,12 @@ def is_taken(box: str) -> bool:
 
 
 def table_rows(tables: str | Path, predicate: str) -> list[dict[str, Any]]:
-    """The rows of a table, as a reader of Delta Lake sees them."""
+    """The rows of a table, as a reader of Delta Lake or of Iceberg sees them."""
     uri = open_lake(os.fspath(tables)).uri(predicate)
+    if os.fspath(tables).startswith("iceberg:"):
+        name, _, rest = uri.partition(".")
+        loaded: list[dict[str, Any]] = catalog(name).load_table(rest).scan().to_arrow().to_pylist()
+        return loaded
     found: list[dict[str, Any]] = DeltaTable(uri, storage_options=storage_options(uri)).to_pyarrow_table().to_pylist()
     return found
 

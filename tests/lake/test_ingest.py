@@ -18,15 +18,20 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from pyiceberg.catalog.sql import SqlCatalog
 
 from tidelog.cli import main
-from tidelog.connectors.lake import files as files_module
-from tidelog.connectors.lake import syncing, writing
+from tidelog.connectors.lake import writing
 from tidelog.connectors.lake.arguments import parse_fields
-from tidelog.connectors.lake.files import TableFiles
+from tidelog.connectors.lake.delta import files as files_module
+from tidelog.connectors.lake.delta import syncing
+from tidelog.connectors.lake.delta import table as table_module
+from tidelog.connectors.lake.delta.files import TableFiles
 from tidelog.connectors.lake.gateways.ingest import Ingestion
 from tidelog.connectors.lake.gateways.sites import Sites
-from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.iceberg import synced
+from tidelog.connectors.lake.iceberg import table as iceberg_module
+from tidelog.connectors.lake.opening import open_lake
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 from waiting import eventually
@@ -34,6 +39,7 @@ from waiting import eventually
 from .buckets import bucket
 from .filling import Fill, facts, fill_outbox, is_taken, read_tables, rows_of, table_rows
 from .golden import golden
+from .homes import Home
 
 
 def ingest(paths: Sequence[str], tables: str | Path, **options: Any) -> Ingestion:
@@ -43,34 +49,47 @@ def ingest(paths: Sequence[str], tables: str | Path, **options: Any) -> Ingestio
     return ingestion
 
 
-@pytest.mark.parametrize("is_remote", [False, True])
-def test_tables_equal_the_golden_ones(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_remote: bool) -> None:
-    """Over several runs and batches tables hold the maximal intervals, and all that they hold is acknowledged.
-
-    So it is in a folder, and in an object store.
-    """
-
-    def check(tables: str) -> None:
-        expected = []
-        for number in range(2):
-            paths = [fill(node, facts(10 * number + place, 40)) for place, node in enumerate(("n1", "2"))]
-            expected += rows_of(*paths)
-            ingest(paths, tables, rows=30)
-            assert read_tables(tables) == golden(expected)
-            assert all(map(is_taken, paths))
-
-    if is_remote:
-        with bucket(monkeypatch) as uri:
-            check(uri)
-    else:
-        check(os.fspath(tmp_path / "tables"))
+def _check_golden(fill: Fill, tables: str) -> None:
+    expected = []
+    for number in range(2):
+        paths = [fill(node, facts(10 * number + place, 40)) for place, node in enumerate(("n1", "2"))]
+        expected += rows_of(*paths)
+        ingest(paths, tables, rows=30)
+        assert read_tables(tables) == golden(expected)
+        assert all(map(is_taken, paths))
 
 
-def test_named_fields_are_columns(fill: Fill, tmp_path: Path) -> None:
+def test_tables_equal_the_golden_ones(fill: Fill, tables: str) -> None:
+    """Over several runs and batches tables hold the maximal intervals, and all that they hold is acknowledged."""
+    _check_golden(fill, tables)
+
+
+def test_tables_in_a_bucket_equal_the_golden_ones(fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is in an object store."""
+    with bucket(monkeypatch) as uri:
+        _check_golden(fill, uri)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_iceberg_in_a_bucket_equals_the_golden_ones(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is with a catalog whose files are in an object store; a vacuum lists and clears them there."""
+    with bucket(monkeypatch) as uri:
+        tables = Home("iceberg", tmp_path / "homes", monkeypatch).tables
+        monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__WAREHOUSE", uri)
+        monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__S3__ENDPOINT", os.environ["AWS_ENDPOINT_URL_S3"])
+        _check_golden(fill, tables)
+        table = open_lake(tables).open("hot")
+        assert table is not None
+        rows = table_rows(tables, "hot")
+        assert table.vacuum(0)
+        assert len(table_rows(tables, "hot")) == len(rows)
+
+
+def test_named_fields_are_columns(fill: Fill, tables: str) -> None:
     """The fields that are named become a struct, merged as such across batches, and stay with the tables."""
     path = fill("n1", [("hot", ("a", 1), 0, 4), ("hot", ("a", 2), 1, 1)])
     named = {"hot": parse_fields("sensor: text, value: number")}
-    tables = tmp_path / "tables"
     ingest([path], tables, fields=named)
     fill("n1", [("hot", ("a", 1), 4, 6)])
     ingest([path], tables, fields=named)
@@ -100,8 +119,12 @@ def _seams() -> list[tuple[Any, str]]:
     return [
         (TableFiles, "write"),
         (files_module, "sync"),
-        (writing, "commit"),
+        (table_module, "commit"),
         (syncing, "sync"),
+        (iceberg_module, "write_file"),
+        (synced, "sync"),
+        (SqlCatalog, "create_table"),
+        (SqlCatalog, "commit_table"),
         (writing, "keep_up"),
         (Sites, "acknowledge"),
         (DeltaTable, "create"),
@@ -131,11 +154,12 @@ def _die(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_each_step(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_at_each_step(fill: Fill, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed at any step of a batch, each table has all of it or nothing; run again, tables are the golden ones."""
     path = fill("n1", facts(1, 60))
     first = rows_of(path)
-    ingest([path], tmp_path / "tables")
+    tables = home.tables
+    ingest([path], tables)
     fill("n1", facts(2, 60))
     second = rows_of(path)
     wholes = [golden(first), golden(first + second)]
@@ -143,24 +167,26 @@ def test_killed_at_each_step(fill: Fill, tmp_path: Path, monkeypatch: pytest.Mon
     is_killed = True
     killed = 0
     for at in range(draw.randrange(_STRIDE), 400, _STRIDE):
-        folder = tmp_path / str(at)
-        shutil.copytree(tmp_path / "tables", folder / "tables")
-        shutil.copytree(path, folder / "box")
+        box = os.fspath(tmp_path / "boxes" / str(at))
+        home.use("0")
+        home.copy(str(at))
+        home.use(str(at))
+        shutil.copytree(path, box)
         with monkeypatch.context() as patch:
             _die(patch, at)
             try:
-                ingest([os.fspath(folder / "box")], folder / "tables")
+                ingest([box], tables)
                 is_killed = False
             except _Killed:
                 killed += 1
-        seen = read_tables(folder / "tables")
+        seen = read_tables(tables)
         for predicate in ("hot", "seen", "on"):
             own = [{key: rows for key, rows in found.items() if key[0] == predicate} for found in (seen, *wholes)]
             assert own[0] in own[1:]
-        ingest([os.fspath(folder / "box")], folder / "tables")
-        assert read_tables(folder / "tables") == wholes[1]
-        assert is_taken(os.fspath(folder / "box"))
-        shutil.rmtree(folder)
+        ingest([box], tables)
+        assert read_tables(tables) == wholes[1]
+        assert is_taken(box)
+        home.drop(str(at))
         if not is_killed:
             break
     assert not is_killed
@@ -172,50 +198,59 @@ def _command(paths: Sequence[str], tables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def _check_killed(fill: Fill, tables: str) -> None:
+    paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]
+    expected = golden(rows_of(*paths))
+    draw = random.Random()
+    for kills in range(4):
+        target = _versions(tables) + draw.randrange(1, 5)
+        process = _command(paths, tables)
+        if kills < 3:
+            eventually(lambda target=target, process=process: _versions(tables) >= target or process.poll() is not None)
+            time.sleep(draw.random() / 20)  # a drawn moment of the next commit
+            process.kill()
+        told = process.communicate()[0]
+    assert process.returncode == 0, told
+    assert told == ""
+    assert read_tables(tables) == expected
+    assert all(map(is_taken, paths))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("is_remote", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_killed_at_random_points(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_remote: bool) -> None:
-    """The process killed while it writes: in the end the tables are the golden ones, in a folder and in an object store."""
+def test_killed_at_random_points(fill: Fill, tmp_path: Path) -> None:
+    """The process killed while it writes: in the end the tables are the golden ones."""
+    _check_killed(fill, os.fspath(tmp_path / "tables"))
 
-    def check(tables: str) -> None:
-        paths = [fill(node, facts(place, 300)) for place, node in enumerate(("n1", "n2"))]
-        expected = golden(rows_of(*paths))
-        draw = random.Random()
-        for kills in range(4):
-            target = _versions(tables) + draw.randrange(1, 5)
-            process = _command(paths, tables)
-            if kills < 3:
-                eventually(lambda target=target, process=process: _versions(tables) >= target or process.poll() is not None)
-                time.sleep(draw.random() / 20)  # a drawn moment of the next commit
-                process.kill()
-            told = process.communicate()[0]
-        assert process.returncode == 0, told
-        assert told == ""
-        assert read_tables(tables) == expected
-        assert all(map(is_taken, paths))
 
-    if is_remote:
-        with bucket(monkeypatch) as uri:
-            check(uri)
-    else:
-        check(os.fspath(tmp_path / "tables"))
+@pytest.mark.slow
+@pytest.mark.long
+def test_killed_at_random_points_of_iceberg(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is with a catalog."""
+    _check_killed(fill, Home("iceberg", tmp_path / "homes", monkeypatch).tables)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_killed_at_random_points_in_a_bucket(fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is in an object store."""
+    with bucket(monkeypatch) as uri:
+        _check_killed(fill, uri)
 
 
 def _versions(tables: str) -> int:
     """How many versions all tables have."""
     try:
         lake = open_lake(tables)
-        return sum(table.version() + 1 for name in lake.predicates() if (table := lake.open(name)) is not None)
+        return sum(table.version + 1 for name in lake.predicates() if (table := lake.open(name)) is not None)
     except ConnectorError:  # it is being made
         return 0
 
 
-def test_several_processes_side_by_side(fill: Fill, tmp_path: Path) -> None:
+def test_several_processes_side_by_side(fill: Fill, tables: str) -> None:
     """Several ingest the same outboxes at the same time, and others of their own: each fact is there once."""
     shared = fill("n0", facts(0, 120))
     own = [fill(f"n{number}", facts(number, 120)) for number in (1, 2)]
     expected = golden(rows_of(shared, *own))
-    tables = os.fspath(tmp_path / "tables")
     failures: list[BaseException] = []
 
     def run(paths: Sequence[str]) -> None:
@@ -233,45 +268,45 @@ def test_several_processes_side_by_side(fill: Fill, tmp_path: Path) -> None:
     assert read_tables(tables) == expected
 
 
-def test_a_batch_that_comes_again_counts_once(fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_comes_again_counts_once(fill: Fill, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Facts that are told again, since nobody has heard the acknowledgement, change no row, to the last column."""
     path = fill("n1", facts(3, 50))
-    tables = tmp_path / "tables"
     with monkeypatch.context() as patch:
         patch.setattr(OutboxReader, "acknowledge", lambda *_: None)
         ingest([path], tables)
-        before = {name: (table_rows(tables, name), _versions(os.fspath(tables))) for name in ("hot", "seen", "on")}
+        before = {name: (table_rows(tables, name), _versions(tables)) for name in ("hot", "seen", "on")}
         ingest([path], tables)
     assert not is_taken(path)
-    assert {name: (table_rows(tables, name), _versions(os.fspath(tables))) for name in ("hot", "seen", "on")} == before
+    assert {name: (table_rows(tables, name), _versions(tables)) for name in ("hot", "seen", "on")} == before
 
 
-def test_an_older_copy_is_refused(fill: Fill, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_older_copy_is_refused(fill: Fill, home: Home, capfd: pytest.CaptureFixture[str]) -> None:
     """Tables that lack what was acknowledged since are told, and are gone on with only if asked; new ones are told of."""
     path = fill("n1", [("seen", ("x",), 0, 0)])
-    tables = tmp_path / "tables"
+    tables = home.tables
     ingest([path], tables)
-    shutil.copytree(tables, tmp_path / "copy")
+    home.copy("older")
     fill("n1", [("seen", ("x",), 10, 10)])
     ingest([path], tables)
     fill("n1", [("seen", ("x",), 18, 18)])
-    call = ["ingest", "--from", path, "--to", os.fspath(tmp_path / "copy"), "--once"]
+    home.use("older")
+    call = ["ingest", "--from", path, "--to", tables, "--once"]
     assert main(call) == 2
     said = capfd.readouterr().err
     assert "lack facts 2 to 2 of node `n1`, which were acknowledged: they are an older copy" in said
     assert not is_taken(path)
     assert main([*call, "--accept-gap"]) == 0
     assert "facts 2 to 2 of node `n1` were acknowledged before" in capfd.readouterr().err
-    assert sorted(row["start"] for row in table_rows(tmp_path / "copy", "seen")) == ["0", "9"]
-    assert main(["ingest", "--from", path, "--to", os.fspath(tmp_path / "new"), "--once", "--stats"]) == 0
+    assert sorted(row["start"] for row in table_rows(tables, "seen")) == ["0", "9"]
+    assert main(["ingest", "--from", path, "--to", f"{tables}-new", "--once", "--stats"]) == 0
     said = capfd.readouterr().err
     assert "facts 1 to 3 of node `n1` were acknowledged before" in said
     assert "facts: 0" in said
 
 
-def test_a_gap_that_another_process_has_filled_is_none(fill: Fill, tmp_path: Path) -> None:
+def test_a_gap_that_another_process_has_filled_is_none(fill: Fill, tables: str) -> None:
     """Who has looked at the tables before another process wrote and acknowledged looks again."""
-    path, tables = fill("n1", [("seen", ("x",), 0, 0)]), os.fspath(tmp_path / "tables")
+    path = fill("n1", [("seen", ("x",), 0, 0)])
     ingest([path], tables)
     with Ingestion([path], tables) as late:
         fill("n1", [("seen", ("x",), 10, 10)])
@@ -280,13 +315,33 @@ def test_a_gap_that_another_process_has_filled_is_none(fill: Fill, tmp_path: Pat
         late._look()
 
 
-def test_a_program_whose_outputs_change(tmp_path: Path) -> None:
+def test_facts_that_another_process_acknowledges_first(fill: Fill, tables: str) -> None:
+    """Who comes second to an outbox goes on behind what another process has written and acknowledged; where that process has
+    other tables, it is told."""
+    path = fill("n1", [("seen", ("x",), 0, 0)])
+    said: list[str] = []
+    with Ingestion([path], tables, tell=said.append) as late:
+        ingest([path], tables)
+        assert late.run(once=True)
+        assert late.counts.facts == 0
+        fill("n1", [("seen", ("x",), 10, 10)])
+        late._look()
+        ingest([path], tables, accept_gap=True)
+        fill("n1", [("seen", ("x",), 18, 18)])
+        late._look()
+        ingest([path], f"{tables}-other")
+        late._take()
+    assert said[-1].startswith("a gateway is away")
+    assert f"the tables in `{late._lake.place}` lack facts 3 to 3 of node `n1`, which were acknowledged" in said[-1]
+    assert sorted(row["start"] for row in table_rows(tables, "seen")) == ["0", "5"]
+
+
+def test_a_program_whose_outputs_change(tables: str, tmp_path: Path) -> None:
     """Another program fills a new outbox of the same node, with more fields, wider ones and another output."""
 
     def declared(fields: str, more: str = "") -> str:
         return f"timeline rational, unit 1 s, resolution 1.\ninput hot({fields}).\noutput hot.\n{more}"
 
-    tables = os.fspath(tmp_path / "tables")
     old = fill_outbox(tmp_path / "1", "n1", [("hot", ("a", 1), 0, 8)], declared("sensor: text, value: integer"))
     ingest([old], tables)
     program = declared("sensor: text, value: number, limit: number", "input cold(sensor: text).\noutput cold.\n")

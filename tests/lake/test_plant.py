@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tidelog.connectors.lake.lake import open_lake
+from tidelog.connectors.lake.opening import open_lake
 from waiting import eventually
 
 from .filling import table_rows

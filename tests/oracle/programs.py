@@ -56,8 +56,8 @@ class Features:
     """What a drawn program may contain. `past` and `future` are the unary operators; windows look into the past.
 
     `since` draws `since` where the past is allowed and `until` where the future is. `unbounded` lets past diamonds and
-    since reach back for ever. `existential` lets variables stand on the left side of since and until alone.
-    `nested_negation` puts `not` under operators too.
+    since reach back for ever, `awaiting` most future diamonds and until ahead. `existential` lets variables stand on the
+    left side of since and until alone. `nested_negation` puts `not` under operators too.
     """
 
     past: bool = True
@@ -74,6 +74,7 @@ class Features:
     wildcards: bool = True
     constants: bool = True
     unbounded: bool = True
+    awaiting: bool = False
     existential: bool = False
     nested_negation: bool = False
     rules: int = 5
@@ -89,6 +90,9 @@ PAST_ONLY = replace(
 NON_RECURSIVE = replace(PAST_ONLY, recursion=False, future=True, constraints=True)
 """Both directions, without recursion: the oracle is exact at every time."""
 EVERYTHING = replace(PAST_ONLY, future=True, constraints=True)
+AWAITING = replace(EVERYTHING, awaiting=True)
+"""Also what looks ahead without end. Where something asks whether it does not hold, a stream refuses the program."""
+ANY = st.sampled_from((EVERYTHING, AWAITING))
 
 
 @dataclass(frozen=True)
@@ -120,13 +124,13 @@ def tick(kind: Kind) -> Fraction:
 
 
 @st.composite
-def intervals(draw: st.DrawFn, kind: Kind, *, last: int = 4, unbounded: bool = False) -> Interval:
+def intervals(draw: st.DrawFn, kind: Kind, *, last: int = 4, unbounded: bool = False, awaiting: bool = False) -> Interval:
     """A non-empty interval with ends in 0 … last, with any brackets."""
     unit = tick(kind)
     ends = st.integers(0, int(last / unit))
     low, high = sorted((draw(ends), draw(ends)))
     left, right = draw(st.booleans()), draw(st.booleans())
-    if unbounded and _chance(draw, 4):
+    if (unbounded and _chance(draw, 4)) or (awaiting and not _chance(draw, 4)):
         return Interval(low * unit, math.inf, left, True)
     least = left + right if kind == "integer" else int(left or right)
     if high - low < least:
@@ -186,7 +190,10 @@ def _unary(draw: st.DrawFn, scene: _Scene, depth: int, direction: str) -> Unary:
     future: tuple[UnaryOperator, ...] = ("diamondplus", "boxplus")
     operator = draw(st.sampled_from(past if direction == "past" else future))
     unbounded = scene.features.unbounded and operator == "diamondminus"
-    return Unary(operator, draw(intervals(scene.kind, unbounded=unbounded)), draw(_formula(scene, depth - 1)))
+    awaiting = scene.features.awaiting and operator == "diamondplus"
+    return Unary(
+        operator, draw(intervals(scene.kind, unbounded=unbounded, awaiting=awaiting)), draw(_formula(scene, depth - 1))
+    )
 
 
 @st.composite
@@ -202,7 +209,8 @@ def _binary(draw: st.DrawFn, scene: _Scene, depth: int, operator: Literal["since
         inner = scene.without(wildcards=scene.features.existential, comparisons=False)
         left = draw(_left(replace(inner, names=VARIABLES if foreign else names), depth - 1))
     unbounded = scene.features.unbounded and operator == "since"
-    return Binary(operator, draw(intervals(scene.kind, unbounded=unbounded)), left, right)
+    awaiting = scene.features.awaiting and operator == "until"
+    return Binary(operator, draw(intervals(scene.kind, unbounded=unbounded, awaiting=awaiting)), left, right)
 
 
 @st.composite

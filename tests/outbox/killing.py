@@ -21,7 +21,7 @@ from tidelog.cli import main
 from tidelog.connectors.outbox.outbox import OutboxReader, OutboxRow
 from tidelog.connectors.transport.descriptors import Descriptor
 from tidelog.plans.diagnostics.errors import SpecError
-from tidelog.runtime.durable import ledger, snapshots
+from tidelog.runtime.durable import ledger, pace, snapshots
 
 LONGEST = 0.02
 """How many seconds a run lives at most, once it has got ahead, before it is killed."""
@@ -111,7 +111,7 @@ def torment(kills: int, outbox: str, arguments: list[str], draw: random.Random) 
 
 
 if __name__ == "__main__":
-    ledger._PAUSE = 0
+    pace._PAUSE = 0
     ledger.EVERY = ledger._LEAST_WAIT = 0.002
     snapshots.REPLAY_SECONDS = 0.1
     seed, kills, program, outbox, *sources = sys.argv[1:]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas
 import pytest
+from pyspark.sql import functions as F
 
 import tidelog
 from children import WAIT
+from tidelog.connectors.spark import spark_session
 from tidelog.plans.data.facts import format_record
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
-from tidelog.spark import STREAM_SETTINGS, reason
+from tidelog.spark import STREAM_SETTINGS, explain, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,6 +67,48 @@ def test_a_batch_answers_with_typed_columns(spark: SparkSession) -> None:
     assert facts(told.collect(), "hot", ("node", "value")) == expected(READINGS, "hot")
 
 
+def test_columns_follow_from_the_rules(spark: SparkSession) -> None:
+    """Names and types of what the program does not declare are those of the columns that the values come from."""
+    rules = "timeline integer. output top, high. top(N, V) :- temp(N, V), V > 30. "
+    rules += "high(N, ok, A) :- top(N, _), A = count() over top(N, _) in [9] by N."
+    typed = {}
+    for output in ("top(*)", "high(*)"):
+        told = reason(frame(spark).selectExpr("node", "int(value) value", "time"), rules, output=output, buckets=1)
+        typed[output] = dict(told.dtypes[:3])
+    assert typed == {
+        "top(*)": {"node": "string", "value": "bigint", "start": "string"},
+        "high(*)": {"node": "string", "arg2": "string", "a": "bigint"},
+    }
+    told = reason(frame(spark), PROGRAM, output="hot(*)", buckets=1)
+    assert facts(told.collect(), "hot", ("node", "value")) == expected(READINGS, "hot")
+    assert dict(told.dtypes)["value"] == "double"
+
+
+def test_explain_tells_what_stays_in_spark(spark: SparkSession) -> None:
+    """What Spark reads and passes over, and which of its nodes run which steps; the plan of Spark's own has these nodes."""
+    rules = "input temp(node: text, value: number). input far_from(node: text). output warm, far. "
+    rules += "warm(N) :- temp(N, V), V > 30. far(N) :- warm(N), far_from(N)."
+    frames = {"temp": frame(spark).withColumn("other", F.lit(1)), "far_from": frame(spark).select("node", "time")}
+    text = explain(frames, rules)
+    assert text.splitlines() == [
+        "temp: Spark reads node, value, time",
+        "  Filter: value > 30, or no fact",
+        "  MapInArrow read: Python makes facts of them, which go on in columns",
+        "far_from: Spark reads node, time",
+        "  Filter: none, since rules may need every row",
+        "  MapInArrow read: Python makes facts of them, which go on in columns",
+        "stage 1: far_from(K), temp(K, _) -> far(K), warm(K)",
+        "  Exchange, Sort, MapInArrow run: Python runs union; join; join on N",
+    ]
+    own = str(reason(frames, rules)._jdf.queryExecution().executedPlan().toString())
+    assert {"MapInArrow read", "MapInArrow run", "Exchange", "Sort", "Filter"} <= set(
+        re.findall(r"MapInArrow \w+|[A-Z]\w+", own)
+    )
+    assert "  Filter: none, since the program needs the first and the last time of all rows" in explain(
+        frame(spark), "timeline integer. output up. up(N) :- always temp(N, _) in [3]."
+    )
+
+
 def test_one_table_holds_all_answers_and_each_problem(spark: SparkSession) -> None:
     """A row that is no fact is a row with its reason, and costs no other row."""
     told = reason({"temp": frame(spark, [*READINGS, (None, 1.0, 3)])}, tidelog.compile(PROGRAM), buckets=2).collect()
@@ -88,10 +134,14 @@ def test_frames_and_options_that_do_not_fit_are_refused(spark: SparkSession) -> 
         ("no predicate `tmp`.*did you mean `temp`", {"data": {"tmp": some}}),
         ("no output `hit`.*did you mean `hot`", {"output": "hit"}),
         ("no frame", {"data": {}}),
-        ("expected a DataFrame of classic PySpark, got builtins.list", {"data": {"temp": READINGS}}),
+        ("expected a DataFrame of PySpark for `temp`, got builtins.list", {"data": {"temp": READINGS}}),
+        ("got pandas.*: make one of it with `spark.createDataFrame`", {"data": {"temp": pandas.DataFrame()}}),
+        ("frames are named by their predicates, .* got `5`", {"data": {5: some}}),
+        ("`program` is a text or a compiled plan, got int", {"program": 5}),
         ("`lateness` is for streams", {"lateness": "5s"}),
         ("`start`: ", {"start": "soon"}),
         ("`buckets` is a positive number", {"buckets": 0}),
+        ("`buckets` is a positive number, got '4'", {"buckets": "4"}),
         ("`emit` is `intervals` or `final`", {"emit": "changes"}),
         ("has 2 arguments, and `hot.node: text.` names 1", {"output": "hot(node: text)"}),
         ("field `start` of `hot`", {"output": "hot(start: text, value: number)"}),
@@ -100,15 +150,38 @@ def test_frames_and_options_that_do_not_fit_are_refused(spark: SparkSession) -> 
         ("`output` is text, such as", {"output": 5}),
         ("declares `node` of `hot` as number, which the rules", {"output": "hot(node: number, value: number)"}),
         ("declares `value` of `hot` as boolean, which the rules", {"output": "hot(node: text, value: boolean)"}),
-        ("needs a column `time`", {"data": {"temp": some.drop("time")}}),
+        (r"needs a column `time`.* .declared at <program>:3:1", {"data": {"temp": some.drop("time")}}),
+        (r"lacks the field `node` of `temp` .declared at <program>:3:1", {"data": some.withColumnRenamed("node", "nod")}),
+        ("`value`, and the column is of type string", {"data": some.withColumn("value", some.node)}),
     ]
+    jobs = spark.sparkContext.statusTracker()
+    before = jobs.getJobIdsForGroup()
     for message, options in refused:
         with pytest.raises(SpecError, match=message):
             reason(**{"data": some, "program": PROGRAM, **options})
-    with pytest.raises(SpecError, match="pass a frame for each"):
+    with pytest.raises(SpecError, match="reads b, c of data: pass a frame for each"):
         reason(some, "output a. a(X) :- b(X), c(X).")
-    with pytest.raises(ProgramError):
+    with pytest.raises(ProgramError, match="<program>:1:6: syntax"):
         reason(some, "hot(X :- ")
+    assert jobs.getJobIdsForGroup() == before
+
+
+def test_what_a_program_reads_and_nobody_passes_is_told(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    """Not refused, since nothing may have come of it yet; one frame is of the one predicate that no rule derives."""
+    told = reason(frame(spark), "output up. up(N) :- warm(N). warm(N) :- temp(N, V), V > 36.", output="up(n: text)")
+    assert sorted(row.n for row in told.collect()) == ["n0", "n1", "n2"]
+    assert caplog.messages == []
+    reason({"temp": frame(spark)}, "output a. a(N) :- temp(N, V), not open(N).")
+    assert caplog.messages == ["the program also reads `open`, of which there is no frame, and so no fact"]
+
+
+def test_a_session_that_is_there_stays_as_it_is(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    """It is returned, none of its settings is changed, and which are otherwise than asked for is told."""
+    name = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    assert spark_session("other", cores=7, settings={name: "77"}) is spark
+    assert spark.conf.get(name) == before
+    assert caplog.messages == [f"the session that is there stays as it is: {name}={before}"]
 
 
 @pytest.fixture

@@ -21,10 +21,12 @@ from tidelog.plans.diagnostics.errors import ConnectorError
 def anew() -> None:
     """Each test checks anew."""
     requirements.check_requirements.cache_clear()
+    requirements.check_packages.cache_clear()
 
 
 def _package(monkeypatch: pytest.MonkeyPatch, name: str, found: str | None) -> None:
     real = requirements.version
+    monkeypatch.setattr(requirements, "find_spec", lambda _: None)
 
     def version(package: str) -> str:
         if package != name:
@@ -42,7 +44,7 @@ def _package(monkeypatch: pytest.MonkeyPatch, name: str, found: str | None) -> N
         (
             "pyspark",
             None,
-            "Spark needs pyspark 4.1 or newer, below 4.2, which is not installed: pip install 'tidelog[spark]'",
+            "Spark needs pyspark 4.1 or newer, below 4.4, which is not installed: pip install 'tidelog[spark]'",
         ),
         (
             "pandas",
@@ -63,6 +65,32 @@ def test_packages_that_do_not_fit(monkeypatch: pytest.MonkeyPatch, name: str, fo
     with pytest.raises(ConnectorError) as told:
         requirements.check_requirements()
     assert str(told.value) == message
+
+
+def test_pyspark_that_nobody_has_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`spark-submit` brings PySpark as a folder: its own version counts."""
+    real = requirements.version
+
+    def version(package: str) -> str:
+        if package == "pyspark":
+            raise PackageNotFoundError(package)
+        return real(package)
+
+    monkeypatch.setattr(requirements, "version", version)
+    requirements.check_requirements()
+    monkeypatch.setattr("pyspark.version.__version__", "3.5.1")
+    with pytest.raises(ConnectorError, match=r"needs pyspark 4\.1 or newer, below 4\.4, and 3\.5\.1 is installed"):
+        requirements.check_packages()
+
+
+def test_a_session_that_is_there_needs_no_java_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of Spark Connect has its Java elsewhere; protobuf is asked for where state is kept."""
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    _package(monkeypatch, "protobuf", "5.29.3")
+    requirements.check_packages()
+    monkeypatch.setitem(sys.modules, "pyspark.sql.streaming.proto.StateMessage_pb2", None)
+    with pytest.raises(ConnectorError, match="cannot keep the state of a stream with the protobuf that is here"):
+        requirements.check_state()
 
 
 def test_no_java(monkeypatch: pytest.MonkeyPatch) -> None:

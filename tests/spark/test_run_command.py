@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,12 @@ from tidelog.connectors.lake.gateways.origins import place_of
 from tidelog.connectors.lake.places import is_remote, on_this_machine, uri_of
 from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.cluster.queries import reason, why
+from tidelog.connectors.spark.cluster.session import java_options
 from tidelog.connectors.spark.places import held_alone
+from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.job import job_of
-from tidelog.connectors.spark.running.outputs.folders import LocalFolder, claim_checkpoint, claim_tables
+from tidelog.connectors.spark.running.outputs.folders import LocalFolder, claim_tables
 from tidelog.connectors.spark.running.outputs.sinks import Lines, Tables, parse_sinks
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.data.timeline import Timeline
@@ -68,6 +71,9 @@ STREAM = ("--checkpoint", "c")
         (["--emit", "changes", "--out", "parquet:t"], "`--emit changes` is told in lines: a table holds facts"),
         (["--lateness", "1"], "`--lateness` is for streams, which have a `--checkpoint`: over history nothing is late"),
         (["--every", "1"], "`--every` is for streams, which have a `--checkpoint`: history is read once"),
+        (["--reload", "drop"], "`--reload` is for streams, which have a `--checkpoint`: over history no program"),
+        (["--keep", "7d"], "`--keep` is for streams, which have a `--checkpoint`: over history no other program follows"),
+        ([*STREAM, "--keep", "1GB"], "`--keep` on Spark is a time, such as `7d`"),
         (["--once"], "`--once` is for streams, which have a `--checkpoint`: history is read once anyway"),
         (["--start", "1/3"], "--start: time 1/3 is finer than the resolution 1"),
         ([*STREAM, "--lateness", "-1"], "--lateness: expected a duration of 0 or more"),
@@ -76,14 +82,20 @@ STREAM = ("--checkpoint", "c")
         (["--archives", "p.tide"], "`--archives` brings Python to the workers of a cluster: name it by `--master`"),
         (["--archives", "no.tar.gz", "--master", "yarn"], "`--archives` `no.tar.gz`: there is no file `no.tar.gz`"),
         (["--buckets", "0"], "expected a whole number above 0, got `0`"),
-        (["--out", "tcp://127.0.0.1:9"], "what runs on Spark writes to `-`, to files, and to tables, such as `parquet:DIR`"),
+        (
+            ["--out", "tcp://127.0.0.1:9"],
+            "what runs on Spark writes to `-`, to files, to tables, such as `parquet:DIR`, and to topics of Kafka",
+        ),
         (["--out", "csv+a.csv"], "csv can be read, not written"),
         (["--out", "parquet:"], "`parquet:` names no folder"),
         (["--out", "delta:"], "`delta:` names no folder: expected `delta:DIR`"),
         (["--out", "iceberg:lake"], "expected `iceberg:CATALOG.NAMESPACE`"),
         (["--out", "delta:t", "--out", "parquet:t"], "`t` would hold tables of two formats"),
         (["--out", "nowhere/a.facts"], "cannot write `nowhere/a.facts`: there is no directory `nowhere`"),
-        ([*STREAM, "--out", "a.facts"], "`a.facts`: a stream writes to `-` and to tables, such as `parquet:DIR`"),
+        (
+            [*STREAM, "--out", "a.facts"],
+            "`a.facts`: a stream writes to `-`, to tables, such as `parquet:DIR`, and to topics",
+        ),
         (["--out", "parquet:t", "--out", "parquet+file:t"], "tables are written to `t` twice in one run"),
         (["--out", "p.tide"], "`p.tide` is read and written in one run"),
         (["--out", "in/out.facts"], "`in/out.facts` is written, and `"),
@@ -160,6 +172,13 @@ def test_questions_are_told_in_lines(folder: Path, capfd: pytest.CaptureFixture[
     code, said = told(capfd, "--out", "facts+-", program="ask.tide")
     assert (code, "what `ask` answers is told in JSON lines alone" in said) == (2, True)
     assert "warning: stage 3 runs in one session, on one core, because of ask p(_)@T" in told(capfd, program="ask.tide")[1]
+
+
+def test_a_server_of_spark_connect_is_no_cluster(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A run calls Spark's own process: what does not is named."""
+    code, said = told(capfd, "--master", "sc://a:15002")
+    assert (code, "`tidelog spark run` calls Spark's own process, which a server of Spark Connect" in said) == (2, True)
+    assert "use `tidelog.spark.reason` in a session of Spark Connect" in said
 
 
 def test_spark_is_missing(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,17 +285,35 @@ def test_a_checkpoint_belongs_to_its_run(tmp_path: Path) -> None:
     checkpoint = LocalFolder(os.fspath(tmp_path / "deep" / "c"))
     job = job_of(tidelog.compile(PROGRAM), 32)
     inputs = [Input(0, "jsonl", "in"), Input(1, "csv", "s3a://b/temp/", "temp")]
-    mine = claim_checkpoint(checkpoint, described(job, inputs, 0))
-    assert claim_checkpoint(checkpoint, described(job, [Input(0, "jsonl", os.path.abspath("in")), inputs[1]], 0)) == mine
+    mine = Checkpoint(checkpoint, described(job, inputs, 0), job)
+    again = Checkpoint(checkpoint, described(job, [Input(0, "jsonl", os.path.abspath("in")), inputs[1]], 0), job)
+    assert (again.claim, again.has_changed, again.before()) == (mine.claim, False, job)
     other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, emit="final", start=0)
     for described_so, names in (
         (described(job, inputs[:1], 2), "--in, --lateness"),
         (described(job, inputs, 0, ["t"]), "--out"),
-        (described(other, inputs, 0), "program, --emit, --buckets, --start"),
+        (described(other, inputs, 0), "--emit, --buckets, --start"),
+        (described(replace(job, keep=60.0), inputs, 0), "--keep"),
     ):
         with pytest.raises(SpecError, match=f"is that of a run with another {names}: choose another folder"):
-            claim_checkpoint(checkpoint, described_so)
-    assert claim_checkpoint(LocalFolder(os.fspath(tmp_path / "d")), described(job, inputs, 0)) != mine
+            Checkpoint(checkpoint, described_so, job)
+    assert Checkpoint(LocalFolder(os.fspath(tmp_path / "d")), described(job, inputs, 0), job).claim.id != mine.claim.id
+
+
+def test_a_checkpoint_passes_to_another_program_at_once(tmp_path: Path) -> None:
+    """It is that of the program before until the one now begins; a program that an earlier version stored is refused."""
+    folder = LocalFolder(os.fspath(tmp_path / "c"))
+    job, other = (job_of(tidelog.compile(text), 8) for text in (PROGRAM, PROGRAM + "cold(S) :- temp(S, V), V < 0."))
+    Checkpoint(folder, described(job, [], 0), job)
+    checkpoint = Checkpoint(folder, described(other, [], 0), other)
+    assert (checkpoint.has_changed, checkpoint.before()) == (True, job)
+    checkpoint.begin(5, anew=True)
+    again = Checkpoint(folder, described(other, [], 0), other)
+    assert (again.has_changed, again.claim.program, again.claim.batches) == (False, 1, 5)
+    assert Checkpoint(folder, described(job, [], 0), job).before() == other
+    (tmp_path / "c/tidelog-program-1.json").unlink()
+    with pytest.raises(SpecError, match="an earlier version of tidelog did not store the text"):
+        Checkpoint(folder, described(job, [], 0), job).before()
 
 
 @pytest.mark.parametrize("name", ["tidelog.json", "offsets"])
@@ -284,7 +321,7 @@ def test_a_folder_of_something_else(tmp_path: Path, name: str) -> None:
     """A folder with anything else in it, such as the checkpoint of another query, is no checkpoint."""
     (tmp_path / name).write_text("8a1b")
     with pytest.raises(SpecError, match="holds something else than a checkpoint of `spark run`"):
-        claim_checkpoint(LocalFolder(os.fspath(tmp_path)), {})
+        Checkpoint(LocalFolder(os.fspath(tmp_path)), {}, job_of(tidelog.compile(PROGRAM), 8))
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
@@ -293,7 +330,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     for path in ("file", "file/c"):
         folder = LocalFolder(os.fspath(tmp_path / path))
         with pytest.raises(SpecError, match="cannot write the checkpoint"):
-            claim_checkpoint(folder, {})
+            Checkpoint(folder, {}, job_of(tidelog.compile(PROGRAM), 8))
         with pytest.raises(SpecError, match="cannot write tables to"):
             claim_tables(folder, "c1")
 
@@ -310,12 +347,21 @@ def test_a_checkpoint_is_that_of_one_process(
     assert told(capfd, *STREAM, source="facts+in")[0] == 0
 
 
+def test_classes_come_from_an_archive_that_is_there(tmp_path: Path) -> None:
+    """It is made at the end of the first run, and the next one begins with it."""
+    path = tmp_path / "java classes.jsa"
+    assert java_options(None) == "-XX:TieredStopAtLevel=1"
+    assert java_options(os.fspath(path)).endswith(f' "-XX:ArchiveClassesAtExit={path}"')
+    path.write_bytes(b"?")
+    assert java_options(os.fspath(path)).endswith(f' "-XX:SharedArchiveFile={path}"')
+
+
 def test_partitions_follow_from_buckets() -> None:
-    """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
-    asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
+    """On a cluster each bucket of a stream has a partition; here each core, and two at least."""
+    asked = [(4, None), (32, None), (4, 2), (32, 1), (32, 16)]
     plan = tidelog.compile(PROGRAM)
     told = [stream_settings(job_of(plan, buckets), cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
-    assert told == ["4", "32", "4", "4", "16"]
+    assert told == ["4", "32", "2", "2", "16"]
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:

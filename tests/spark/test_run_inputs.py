@@ -15,17 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from lake.buckets import bucket
 from pyspark.errors import PythonException
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
 
 import tidelog
 from spark.packs import facts_in
 from tidelog.connectors.formats.formats import make_decoder
 from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.lake import Ingestion, parse_fields
+from tidelog.connectors.lake.delta.library import deltalake, storage_options
+from tidelog.connectors.spark.arrow_types import arrow_type
+from tidelog.connectors.spark.running.inputs import blocks as whole
 from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
-from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
+from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header, WholeFiles
+from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
 from tidelog.connectors.spark.running.job import Job, job_of
@@ -237,6 +241,20 @@ def test_files_that_are_one_row(kind: str) -> None:
     read = Read.of(BlocksOfTask(Input(1, kind, "/d", predicate), job(), None).read(blocks(*rows)))
     both = [expected(kind, f"/d/{name}", TEXTS[kind], predicate) for name in "ab"]
     assert read.sorted() == (sorted(both[0][0] + both[1][0], key=repr), sorted(both[0][1] + both[1][1]))
+
+
+def test_whole_files_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts of whole files that go on in columns, and what is none, are those of `tidelog run`, piece by piece, too."""
+    monkeypatch.setattr(whole, "COLUMNS_CHUNK", 64)
+    plain = b"sensor,value,time\n" + b"".join(b"s%d,%d,%d\n" % (i % 3, i, i) for i in range(50))
+    texts = {"/a": TEXTS["csv"], "/b": plain, "/c": b"value,time\n2,2\n", "/d": plain + b"s4,x,3\ns5,7,8"}
+    rows = [(text, f"file:{path}", 0, len(text), len(text)) for path, text in texts.items()]
+    read = Read.of(WholeFiles(Input(1, "csv", "/", "temp"), job()).read(blocks(*rows)))
+    found = [expected("csv", path, text, "temp") for path, text in texts.items() if path != "/c"]
+    reason = "the header lacks the field `sensor` of `temp`"
+    letters = [letter for _, letters in found for letter in letters] + [("/c:1", reason), ("/c:2", reason)]
+    assert read.sorted() == (sorted([fact for facts, _ in found for fact in facts], key=repr), sorted(letters))
+    assert len(read.facts) > 100
 
 
 def test_lines_are_counted_in_each_file_and_block() -> None:
@@ -459,7 +477,7 @@ def rows(
     schema = job(program).plan.schema
     layout = layout_of_frame(table(**columns), predicate, schema)
     arrays = [
-        pa.array(each, to_arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
+        pa.array(each, arrow_type(kind)) for each, kind in zip(zip(*values, strict=True), columns.values(), strict=True)
     ]
     read = FrameReader(schema, predicate, layout).read(pa.RecordBatch.from_arrays(arrays, list(columns)), "t", None)
     assert {record[0] for record in read.records} <= {predicate}
@@ -725,6 +743,17 @@ def test_tables_of_derived_facts(spark: SparkSession, fill: Fill, tmp_path: Path
             ("hot", ("c", 1), NEG, 8),
             ("hot", ("d", 1), 2, POS),
         ]
+
+
+@pytest.mark.slow
+def test_delta_in_a_bucket_needs_a_jar(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of a table in a bucket is read without a jar; that Spark has none for its files is told, with its package."""
+    with bucket(monkeypatch) as uri:
+        deltalake().write_deltalake(f"{uri}/hot", pa.table({"a": [1]}), storage_options=storage_options(uri))
+        with pytest.raises(SpecError, match=rf"cannot read the table `{uri}/hot`: .*`org.apache.hadoop:hadoop-aws`"):
+            read_delta(spark, f"{uri}/hot")
+        with pytest.raises(SpecError, match=rf"`{uri}/cold` is no table of Delta Lake: it has no log"):
+            read_delta(spark, f"{uri}/cold")
 
 
 @pytest.mark.slow

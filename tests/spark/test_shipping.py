@@ -16,16 +16,14 @@ import pytest
 
 from children import WAIT
 from spark.quick import JAVA
+from tidelog.connectors.spark.cluster.archive import is_pure, pack
 from tidelog.connectors.spark.cluster.queries import why
 from tidelog.connectors.spark.cluster.session import _own_python_as
-from tidelog.connectors.spark.cluster.shipping import is_pure, pack
 from tidelog.connectors.spark.places import environment
 from tidelog.plans.diagnostics.errors import SpecError
 
-from .cluster import bare_python, cluster
+from .cluster import COMPILED, bare_python, cluster
 
-COMPILED = ("msgspec", "pyarrow", "pandas", "numpy", "protobuf", "python-dateutil", "six", "tzdata", "pytz")
-"""What a cluster's Python has that runs frames of PySpark, and msgspec; nothing else of what tidelog needs."""
 PROGRAM = """
 timeline integer, unit 1 s.
 input temp(sensor: text, value: number).
@@ -76,8 +74,8 @@ def on_cluster(folder: Path, master: str, python: str, *options: str) -> tuple[i
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with cluster(tmp_path_factory.mktemp("cluster")) as address:
-        yield address
+    with cluster(tmp_path_factory.mktemp("cluster")) as found:
+        yield found.master
 
 
 @pytest.mark.long

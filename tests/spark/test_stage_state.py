@@ -189,9 +189,10 @@ def test_a_task_that_is_tried_again_gives_the_same() -> None:
 
 @pytest.mark.parametrize("steps", [1, 200])
 def test_buckets_follow_from_what_a_session_costs(steps: int) -> None:
-    """A stream has 512 buckets, and fewer where a program is large."""
-    rules = "".join(f"a{i}(X) :- p(X, {i}).\n" for i in range(steps))
-    buckets = stream_buckets(tidelog.compile(rules))
+    """A stream has 512 buckets, and fewer where a program is large; in columns 32."""
+    rules = "timeline integer.\n" + "".join(f"a{i}(X) :- p(X, {i}).\n" for i in range(steps))
+    assert stream_buckets(tidelog.compile(rules)) == 32
+    buckets = stream_buckets(tidelog.compile(f"{rules} b(X) :- p(X, _). b(X)@T+1 :- b(X)@T, p(X, _)@T."))
     assert (buckets == 512) == (steps == 1)
     assert buckets >= 32
 

@@ -15,9 +15,9 @@ from lake.buckets import bucket
 
 from tests.spark.test_run_delivery import TOLD, Said, facts, frame
 from tidelog.connectors.lake.arguments import PLAIN
-from tidelog.connectors.lake.files import Added, TableFiles
-from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.library import deltalake
+from tidelog.connectors.lake.delta.files import Added, TableFiles
+from tidelog.connectors.lake.delta.lake import open_delta_lake, open_table
+from tidelog.connectors.lake.delta.library import deltalake
 from tidelog.connectors.lake.rows import by_day, with_day
 from tidelog.connectors.spark import read_delta
 from tidelog.connectors.spark.running.outputs import delta_sink
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 def held(place: Path | str, predicate: str) -> list[tuple[Any, ...]]:
     """The rows of a table of Delta Lake, as a reader of its own sees them."""
-    table = open_lake(os.fspath(place)).open(predicate)
+    table = open_table(open_delta_lake(os.fspath(place)).uri(predicate))
     assert table is not None
     rows = table.to_pyarrow_table().to_pylist()
     found = [(*_values(each["arguments"]), each["start"], each["end"], str(each["date"])) for each in rows]
@@ -62,7 +62,7 @@ def test_delta_has_a_batch_once(
         assert len(held(place, "hot")) == 4 + 2 + 1
         assert held(place, "a b") == [('"Ä"', None, None, "None")]
         assert held(place, "temp") == [("s1", 2.5, "4", "4", "1970-01-01")]
-        assert open_lake(place).predicates() == ["a b", "hot", "temp"]
+        assert open_delta_lake(place).predicates() == ["a b", "hot", "temp"]
 
     if is_remote:
         with bucket(monkeypatch) as uri:  # which workers, that started before, do not know

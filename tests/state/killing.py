@@ -20,7 +20,7 @@ from tidelog.cli import main
 from tidelog.connectors.outbox.outbox import OutboxReader
 from tidelog.connectors.sinks import giving_up
 from tidelog.connectors.transport.descriptors import Descriptor
-from tidelog.runtime.durable import ledger, sink_feeds, snapshots
+from tidelog.runtime.durable import ledger, pace, sink_feeds, snapshots
 from tidelog.runtime.journal.manifest import SinkStanding
 
 MODES = ("before", "after", "torn", "io", "space")
@@ -181,7 +181,7 @@ def run() -> None:
     (place / "temp.csv").write_text("\n".join(["time,sensor,value", *LINES]))
     read = Descriptor.read
     Descriptor.read = lambda self, limit=PIECE: read(self, limit)  # type: ignore[method-assign]
-    ledger._PAUSE = 0
+    pace._PAUSE = 0
     ledger._LEAST_WAIT = 0.001
     snapshots.REPLAY_SECONDS = 0.01
     golden, _ = outcome(place / "golden", sink, 0, mode)

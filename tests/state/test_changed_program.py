@@ -21,7 +21,7 @@ from drawing import drawn
 from oracle.agreement import records_of
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import GROUPS, RECURSION, TUPLES, lars_programs, lars_streams
-from oracle.programs import EVERYTHING, programs, streams
+from oracle.programs import ANY, programs, streams
 from state.changing import KEEP, Memory, half, rewritten
 from tidelog import SpecError
 from tidelog.cli import main
@@ -53,7 +53,7 @@ def drawn_program(data: st.DataObject) -> tuple[Program, list[GroundFact]]:
     form = data.draw(st.sampled_from([*FORMS, "rational", "integer"]))
     if form in FORMS:
         return data.draw(lars_programs(FORMS[form])), data.draw(lars_streams())
-    program = data.draw(programs(form, EVERYTHING))
+    program = data.draw(programs(form, data.draw(ANY)))
     return program, data.draw(streams(program))
 
 

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ import tidelog
 from children import WAIT, child
 from tidelog.cli import main
 from tidelog.commands.streams.http import Served
+from waiting import eventually
 from web.serving import PROGRAM, fact
 
 COMMAND = [sys.executable, "-m", "tidelog", "run"]
@@ -51,6 +53,10 @@ def test_a_run_is_served_until_a_signal_ends_it(program: str) -> None:
                 assert run.wait(WAIT) == 143
 
 
+def _is_ready(client: httpx.Client) -> bool:
+    return client.get("/ready").status_code == 200
+
+
 ALARM = """timeline integer, unit 1 s.
 input temp(room: text).
 hot(R) :- temp(R).
@@ -71,6 +77,7 @@ def test_alarms_of_a_run_are_answered(tmp_path: Path) -> None:
             assert run.stderr is not None
             url = run.stderr.readline().partition("note: ")[2].strip()
             with httpx.Client(base_url=url, timeout=WAIT, trust_env=False) as client:
+                eventually(partial(_is_ready, client), process=run)
                 if not states:
                     fact = '{"temp":{"room":"n"},"interval":"[10,60]"}\n{"temp":{"room":"s"},"time":20}'
                     assert client.post("/ingest", params={"wait": "commit"}, content=fact).status_code == 202

@@ -78,6 +78,11 @@ NEEDING = {
     "completion": ("tidelog completion bash", "tidelog[completion]"),
     "delta": (f"{OUTBOX} && tidelog ingest --from box --to tables --once && ls tables", "tidelog[delta]"),
     "demo": ("$PYTHON tide.py", "pygments"),
+    "iceberg": (
+        f"{OUTBOX} && mkdir -p lake && export PYICEBERG_CATALOG__LAKE__URI=sqlite:///lake/c.db "
+        "PYICEBERG_CATALOG__LAKE__WAREHOUSE=lake && tidelog ingest --from box --to iceberg:lake.p --once && ls lake/p",
+        "tidelog[iceberg]",
+    ),
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),
     "gateway": ("tidelog gateway mqtt.toml --check", "tidelog[gateway]"),
     "http": (SERVING, "tidelog[http]"),

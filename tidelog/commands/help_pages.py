@@ -131,9 +131,17 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("tidelog tables vacuum /data/tables", "what no version of the last week needs"),
         ("tidelog tables vacuum /data/tables hot --hours 24", "of one table, of the last day"),
     ),
+    "tables delete": (
+        ("tidelog tables delete /data/tables --where \"node = 'gw7'\"", "all that a gateway told"),
+        ("tidelog tables delete /data/tables hot --where \"sensor = 's1'\" --dry-run", "how many rows these are"),
+    ),
     "tables take-over": (
         ("tidelog tables take-over /data/old --to /data/tables", "from a folder"),
         ("tidelog tables take-over s3://plant/old --to s3://plant/tables", "from a bucket"),
+    ),
+    "spark archive": (
+        ("tidelog spark archive tidelog.zip", "for `spark-submit --py-files tidelog.zip`"),
+        ("tidelog spark archive /mnt/shared/tidelog.zip", "for a notebook's `spark.sparkContext.addPyFile`"),
     ),
     "spark run": (
         ("tidelog spark run alarm.tide --in /data/readings --out parquet:/data/alarms", "over history"),

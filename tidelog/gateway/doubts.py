@@ -8,7 +8,7 @@ from dataclasses import replace
 from tidelog.connectors.mapping.mapper import unread_levels
 from tidelog.gateway.building import Unit
 from tidelog.gateway.file.hiding import is_secret
-from tidelog.gateway.file.settings import GatewaySettings
+from tidelog.gateway.file.settings import GatewaySettings, SupervisionSettings
 from tidelog.gateway.kinds.own.alertmanager import AlertmanagerSinkSettings
 from tidelog.gateway.kinds.own.webhook import PostingSinkSettings
 from tidelog.gateway.kinds.settings import TakesMessages
@@ -18,6 +18,7 @@ from tidelog.plans.proving.findings import book_of
 from tidelog.plans.tree.declared.alarms import alarms_of, is_of_alarm
 from tidelog.plans.tree.syntax import Input
 from tidelog.plans.tree.walk import statements_of
+from tidelog.runtime.ports.actors import actors_for
 
 
 def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
@@ -32,6 +33,7 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
             yield f"program `{name}` has no `[[sink]]`: what it tells {seen}"
         yield from _idle_workers(unit)
         yield from _without_source(settings, unit)
+    yield from _needless_supervision(settings, units)
     for sink in settings.sink:
         if isinstance(sink, PostingSinkSettings | AlertmanagerSinkSettings):
             for header, value in sink.headers.items():
@@ -50,6 +52,13 @@ def _idle_workers(unit: Unit) -> Iterator[str]:
         number = "one island" if len(islands) == 1 else f"{len(islands)} islands"
         told = f"`workers` is {workers}, and its rules are {number} without a key{why}"
         yield f"program `{unit.settings.name}`: {told}; so {workers - len(islands)} of the workers will have nothing to do"
+
+
+def _needless_supervision(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
+    """What is to become of single actors, where all rules of each program are one."""
+    each = [actors_for(unit.settings.actors, unit.settings.workers) for unit in units]
+    if settings.supervision != SupervisionSettings() and all(actors == "one" for actors in each):
+        yield "`[supervision]` is without effect: all rules are one actor; say `workers`, or `actors`, to have several"
 
 
 def _without_source(settings: GatewaySettings, unit: Unit) -> Iterator[str]:

@@ -17,8 +17,7 @@ from tidelog.connectors.lake.gateways.metrics import Counts, write_metrics
 from tidelog.connectors.lake.gateways.origins import NO_ACCESS, Access, Origin, place_of
 from tidelog.connectors.lake.gateways.sites import Site, Sites
 from tidelog.connectors.lake.gateways.sources_file import SourcesFile
-from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.syncing import mend
+from tidelog.connectors.lake.opening import open_lake
 from tidelog.connectors.lake.writing import Parcel, TableWriter
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.plans.diagnostics.errors import SpecError
@@ -70,7 +69,7 @@ class Ingestion:
 
     def __enter__(self) -> Ingestion:
         for predicate in self._lake.predicates():
-            for line in mend(self._lake.uri(predicate)):
+            for line in self._lake.mend(predicate):
                 self._tell(line)
         self._look()
         self._check_fields()
@@ -116,11 +115,10 @@ class Ingestion:
         is_strict = self._sites.is_strict
         if self._named is not None and (origins := self._named.changed(self._tell)) is not None:
             self._sites.name(origins)
-        for site in self._sites.look():
-            assert site.schema is not None  # noqa: S101 - it has answered
+        for site, schema in self._sites.look():
             try:
                 self._sites.check_distinct(site)
-                self._join(site, site.schema)
+                self._join(site, schema)
             except SpecError as error:
                 if is_strict:
                     raise
@@ -186,18 +184,22 @@ class Ingestion:
 
     def _take(self) -> bool:
         """Write a batch, if there are facts, and acknowledge it; whether there are more."""
-        batch = self._sites.read(self._rows)
+        batch, overtaken = self._sites.read(self._rows)
+        for site, schema in overtaken:
+            try:
+                self._check_gap(site, schema)
+            except SpecError as error:  # who has acknowledged them writes other tables
+                self._sites.refuse(site, error)
         parcels: dict[str, list[Parcel]] = defaultdict(list)
-        for site, rows in batch:
-            assert site.schema is not None  # noqa: S101 - it has answered
-            for predicate, own in _by_predicate(rows).items():
-                column = self._column(site.schema, predicate)
-                parcels[predicate].append(Parcel(site.schema, column, own, rows[-1].seq))
+        for taken in batch:
+            for predicate, own in _by_predicate(taken.rows).items():
+                column = self._column(taken.schema, predicate)
+                parcels[predicate].append(Parcel(taken.schema, column, own, taken.upto))
         for predicate in sorted(parcels):
             self._writer(predicate).write(parcels[predicate])
-        self._sites.acknowledge([(site, rows[-1].seq) for site, rows in batch])
+        self._sites.acknowledge([(taken.site, taken.upto) for taken in batch])
         self.counts.batches += bool(batch)
-        self.counts.facts += sum(len(rows) for _, rows in batch)
+        self.counts.facts += sum(len(taken.rows) for taken in batch)
         return any(site.waiting for site in self._sites.present)
 
 

@@ -54,6 +54,20 @@ class Site:
         return max(0, self.last - self.taken)
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Facts that an outbox has given, at least one, and what it holds."""
+
+    site: Site
+    schema: OutboxSchema
+    rows: Sequence[OutboxRow]
+
+    @property
+    def upto(self) -> int:
+        """The number of the last of them."""
+        return self.rows[-1].seq
+
+
 @dataclass(slots=True)
 class Sites:
     """The outboxes that are named. `tell` is given a line of each that is away, and of each that comes back."""
@@ -75,9 +89,9 @@ class Sites:
     def are_all_present(self) -> bool:
         return all(not site.is_away for site in self.all)
 
-    def look(self) -> list[Site]:
+    def look(self) -> list[tuple[Site, OutboxSchema]]:
         """Ask all that are there, or whose pause is over, what they hold; returns those that are new, or hold another outbox
-        or other predicates than before.
+        or other predicates than before, with what they hold.
 
         SpecError where one cannot be read for good. From the second look on such a one is away, as one that does not answer:
         the others go on.
@@ -85,13 +99,13 @@ class Sites:
         now = time.monotonic()
         asked = [site for site in self.all if site.again <= now]
         before = {id(site): site.schema for site in asked}
-        changed: list[Site] = []
+        changed: list[tuple[Site, OutboxSchema]] = []
         for site, (schema, first, last) in self._ask(asked, _held):
             known = before[id(site)]
             if known is None or known.identity != schema.identity:
                 site.taken = first - 1
             if known != schema:
-                changed.append(site)
+                changed.append((site, schema))
             site.schema, site.first, site.last = schema, first, last
             site.taken = max(site.taken, first - 1)
             self._return(site)
@@ -108,13 +122,24 @@ class Sites:
         known = {site.origin: site for site in self.all}
         self.all = [known.get(origin) or Site(origin) for origin in dict.fromkeys(origins)]
 
-    def read(self, rows: int) -> list[tuple[Site, list[OutboxRow]]]:
-        """The next facts of those that hold some, at most about so many in all."""
+    def read(self, rows: int) -> tuple[list[Taken], list[tuple[Site, OutboxSchema]]]:
+        """The next facts of those that hold some, at most about so many in all; and those outboxes of which another process
+        has acknowledged these meanwhile."""
         waiting = [site for site in self.present if site.waiting]
+        schemas = {id(site): site.schema for site in waiting if site.schema is not None}  # as who is present has told
         shares = share({number: site.waiting for number, site in enumerate(waiting)}, rows)
         wanted = {id(site): shares[number] for number, site in enumerate(waiting)}
         found = self._ask(waiting, lambda site, reader: _rows(reader, site.taken, wanted[id(site)]))
-        return [(site, answer) for site, answer in found if answer]
+        taken: list[Taken] = []
+        overtaken: list[tuple[Site, OutboxSchema]] = []
+        for site, answer in found:
+            schema = schemas[id(site)]
+            if isinstance(answer, int):
+                site.first, site.taken = answer, max(site.taken, answer - 1)
+                overtaken.append((site, schema))
+            elif answer:
+                taken.append(Taken(site, schema, answer))
+        return taken, overtaken
 
     def acknowledge(self, upto: Iterable[tuple[Site, int]]) -> None:
         """Let outboxes forget what is in the tables. One that is away is told with what comes then."""
@@ -182,10 +207,17 @@ def _held(site: Site, reader: Reader) -> tuple[OutboxSchema, int, int]:
     return reader.schema(), reader.first(), reader.last()
 
 
-def _rows(reader: Reader, after: int, limit: int) -> list[OutboxRow]:
+def _rows(reader: Reader, after: int, limit: int) -> list[OutboxRow] | int:
+    """Facts behind number `after`; the number of the first one that is left, where these are acknowledged and gone."""
     found: list[OutboxRow] = []
     while len(found) < limit:
-        rows = reader.read(after, min(_ROWS_AT_ONCE, limit - len(found)))
+        try:
+            rows = reader.read(after, min(_ROWS_AT_ONCE, limit - len(found)))
+        except ConnectorError:
+            first = reader.first()
+            if first <= after + 1:
+                raise
+            return found or first
         if not rows:
             break
         found += rows

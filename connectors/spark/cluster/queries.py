@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+
+_FAILURES: tuple[type[Exception], ...] = (PySparkException, OSError)
+"""What a call of Spark's raises."""
+_LOST: tuple[type[Exception], ...] = (ConnectionError,)
+"""What it raises where the process behind it is gone."""
+with suppress(ImportError):  # the client of Spark Connect alone has no Java beside it
+    from py4j.protocol import Py4JError, Py4JNetworkError
+
+    _FAILURES = (*_FAILURES, Py4JError)
+    _LOST = (*_LOST, Py4JNetworkError)
 
 _LOOKS = 1
 """How many seconds pass between two looks at whether it is done."""
@@ -85,14 +94,14 @@ def told_in_a_line(is_stopped: Callable[[], bool] = lambda: False) -> Iterator[N
     """What Spark raises inside, as a ConnectorError; nothing once it `is_stopped`."""
     try:
         yield
-    except (Py4JError, PySparkException, OSError) as error:
+    except _FAILURES as error:
         if not is_stopped():  # a signal to all processes ends Spark's, too
             raise ConnectorError(f"Spark has given up: {why(error)}") from error
 
 
 def why(error: Exception) -> str:
     """What an error of Spark's comes from, in a line, with the remedy where one is known."""
-    if isinstance(error, Py4JNetworkError | ConnectionError):  # nobody else is asked directly
+    if isinstance(error, _LOST):  # nobody else is asked directly
         return "its process (the JVM) has ended, killed or for lack of memory: `--log FILE` keeps what it says"
     texts = [str(error), *_causes(error)]
     for text in texts:

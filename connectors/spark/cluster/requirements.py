@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 
@@ -15,12 +17,14 @@ JAVA = 17
 
 _Version = tuple[int, ...]
 _PACKAGES: dict[str, tuple[_Version, _Version]] = {
-    "pyspark": ((4, 1), (4, 2)),
+    "pyspark": ((4, 1), (4, 4)),
     "pandas": ((2, 2), (3,)),
     "pyarrow": ((15,), (1000,)),
     "protobuf": ((6, 33), (8,)),
 }
 """From which version on, and below which; the last is what PySpark keeps the state of streams with."""
+_READ = ("pyspark", "pandas", "pyarrow")
+"""Those without which no frame is read."""
 
 STREAM_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -53,15 +57,40 @@ def check_requirements() -> None:
     _check_java()
 
 
+@cache
+def check_packages() -> None:
+    """The same for a session that is there: it has its Java, or is one of Spark Connect and needs none here, and its
+    platform has chosen the protobuf that goes with its PySpark."""
+    for package in _READ:
+        _check_package(package, *_PACKAGES[package])
+
+
+def check_state() -> None:
+    """ConnectorError where PySpark cannot talk of a stream's state with the protobuf that is here."""
+    try:
+        import_module("pyspark.sql.streaming.proto.StateMessage_pb2")
+    except Exception as error:  # protobuf raises errors of its own
+        raise ConnectorError(f"Spark cannot keep the state of a stream with the protobuf that is here: {error}") from error
+
+
 def _check_package(package: str, low: _Version, below: _Version) -> None:
     wanted = f"{package} {_text(low)} or newer" + (f", below {_text(below)}" if below < (1000,) else "")
-    try:
-        found = version(package)
-    except PackageNotFoundError:
-        raise ConnectorError(f"Spark needs {wanted}, which is not installed: {_HINT}") from None
+    found = _version(package)
+    if found is None:
+        raise ConnectorError(f"Spark needs {wanted}, which is not installed: {_HINT}")
     numbers = _NUMBERS.match(found)
     if numbers is None or not low <= tuple(map(int, numbers[0].split("."))) < below:
         raise ConnectorError(f"Spark needs {wanted}, and {found} is installed: {_HINT}")
+
+
+def _version(package: str) -> str | None:
+    """What is there of a package; `spark-submit` and hosted platforms bring PySpark as a folder that nobody installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        if package != "pyspark" or find_spec(package) is None:
+            return None
+    return str(import_module("pyspark.version").__version__)
 
 
 def _text(numbers: _Version) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shlex
 import shutil
@@ -12,7 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+from tidelog.connectors.spark.cluster.connect import refuse_connect
+
+logger = logging.getLogger("tidelog")
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -25,11 +31,21 @@ _SETTINGS = {
 }
 _ATTEMPTS = 4
 """How often a task is tried, as on a cluster: on a busy machine a worker may start too late, or be killed."""
-_FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_FIRST_COMPILER_ONLY = "-XX:TieredStopAtLevel=1"
 """On one machine Spark plans and moves rows, and Python computes: to compile that once more, and better, costs more than the
 run gains by it in its first minutes."""
+_SILENT_ARCHIVE = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+"""An archive that is of another Java, or of other jars, is passed over; what cannot be put into one is of no interest."""
 _WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.cluster.worker_daemon"}
 """Workers of this machine are forked from a process that has loaded what they need; a cluster may have no tidelog yet."""
+_LIGHT = {
+    # nobody sees Spark's page of a query, for which each one's plan is written
+    "spark.sql.ui.explainMode": "simple",
+    # workers of all kinds have the same environment, so that one process forks all of them
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+}
+"""What a session costs less with that nobody else has part in."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -41,19 +57,28 @@ def spark_session(
     log: str = os.devnull,
     settings: Mapping[str, str] | None = None,
     python: str | None = None,
+    classes: str | None = None,
 ) -> SparkSession:
-    """The Spark session of this process, started on `cores` cores of this machine if there is none yet.
+    """The Spark session of this process, started on `cores` cores of this machine if there is none yet. One that is there is
+    returned as it is: none of its settings is changed, and what is asked for here, and is otherwise there, is logged.
 
     Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
     `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
-    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path.
+    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path. On this
+    machine `classes` is the file of an archive of Java's classes, as `java_options` has it.
     """
+    refuse_connect("`spark_session`", master)
+    found = SparkSession.getActiveSession()
+    if found is not None:
+        _note_differences(found, {**_SETTINGS, **dict(settings or {})})
+        return found
     chosen = {**_SETTINGS}
     if master is None or master.startswith("local"):
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
-        chosen |= {**_LOOPBACK, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+        chosen |= {**_LOOPBACK, **_LIGHT, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+        chosen[_JAVA_OPTIONS] = java_options(classes)
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -66,6 +91,33 @@ def spark_session(
     if server is not None:  # it would print a page of its own where the JVM is killed, which is told elsewhere
         server.handle_error = lambda *_: None
     return session
+
+
+def java_options(classes: str | None) -> str:
+    """The options of the JVM that a session of this machine runs in.
+
+    Classes come from an archive, as Java has loaded and checked them, if that is there; else it is made when the JVM ends.
+    """
+    if classes is None:
+        return _FIRST_COMPILER_ONLY
+    path = os.path.abspath(classes)
+    option = "SharedArchiveFile" if os.path.exists(path) else "ArchiveClassesAtExit"
+    return f'{_FIRST_COMPILER_ONLY} {_SILENT_ARCHIVE} "-XX:{option}={path}"'
+
+
+def _note_differences(session: SparkSession, wanted: Mapping[str, str]) -> None:
+    """Say which settings a session that is there has otherwise than they are wanted."""
+    found = {name: _setting(session, name) for name in sorted(wanted) if name.startswith("spark.sql.")}
+    others = [f"{name}={value or 'not set'}" for name, value in found.items() if value != wanted[name]]
+    if others:
+        logger.warning("the session that is there stays as it is: %s", ", ".join(others))
+
+
+def _setting(session: SparkSession, name: str) -> str | None:
+    try:
+        return session.conf.get(name)
+    except PySparkException:  # nobody has set it, and it has no default
+        return None
 
 
 @contextmanager

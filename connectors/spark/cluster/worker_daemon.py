@@ -16,18 +16,16 @@ _daemon: Any = daemon  # it has no types
 
 _NEEDED = (
     *(
-        "pandas",
-        "pyarrow",
         "pyarrow.compute",
         "pyspark.sql.pandas.serializers",
         "pyspark.sql.streaming.proto.StateMessage_pb2",
     ),
-    "tidelog.connectors.spark.running.inputs.inputs",
+    "tidelog.connectors.spark.running.inputs.blocks",
+    "tidelog.connectors.spark.running.inputs.frames",
     "tidelog.connectors.spark.running.outputs.lines",
     "tidelog.connectors.spark.running.outputs.table_rows",
     "tidelog.connectors.spark.running.stream",
-    "tidelog.runtime.columns.staged",
-    "tidelog.runtime.sessions.staged",
+    "tidelog.runtime.columns.flow",
 )
 """What tasks load. It starts no thread, which a fork would lose."""
 

@@ -108,7 +108,7 @@ class _HistoryOfBucket:
         self._job = job
         self._stage = job.stages[number - 1]
         self._open = open_history
-        self._routes = Routes(job.stages, job.buckets)
+        self._routes = job.routes
         self._is_placed = needs_places(job.stages)
         self._facts = InOrder(placed=self._is_placed)
         self._column_routes: ColumnRoutes | None = None

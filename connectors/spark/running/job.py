@@ -8,6 +8,8 @@ from functools import lru_cache
 
 import msgspec
 
+from tidelog.connectors.spark.running.parcels import Routes
+from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
 from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
@@ -44,7 +46,7 @@ class Job:
 
     A stage with a key has `buckets` sessions, each for the keys that fall into it. `start` and `last` (encoded) are when the
     stream starts, and its last fact begins, where that is known. `emit` is the form in which answers are told, `events` are
-    those of the calendars' files.
+    those of the calendars' files. `keep` is for how many seconds a stream keeps what its stages were told, if it does.
     """
 
     program: str
@@ -55,6 +57,12 @@ class Job:
     start: int | None = None
     last: int | None = None
     events: bytes = b""
+    keep: float | None = None
+
+    @property
+    def routes(self) -> Routes:
+        """Where facts go. What is kept for another program is kept whole."""
+        return Routes(self.stages, self.buckets, whole=self.keep is not None)
 
     @property
     def groups(self) -> int:
@@ -82,7 +90,8 @@ class Job:
         earlier: dict[str, list[Needed | None]] = {}
         for stage in self.stages[: number - 1]:
             for item in _of_stream(stage):
-                earlier.setdefault(item.predicate, []).append(needed_rows(stage.program, item.name))
+                some = needed_rows(stage.program, item.name) if self.keep is None else None
+                earlier.setdefault(item.predicate, []).append(some)
         found: dict[str, FirstRead] = {}
         for item in _of_stream(self.stages[number - 1]):
             others = earlier.get(item.predicate, [])
@@ -97,20 +106,28 @@ def _of_stream(stage: Stage) -> Iterator[StageInput]:
 
 
 def stream_buckets(plan: Plan) -> int:
-    """How many buckets a stream has unless told otherwise: many, so that a fact touches little of what is remembered, but
-    fewer where each takes long to open, which a batch with facts of all keys does with all of them."""
+    """How many buckets a stream has unless told otherwise.
+
+    Row by row many, so that a fact touches little of what is remembered, but fewer where each takes long to open, which a
+    batch with facts of all keys does with all of them. In columns few: a kernel takes many facts at once, and what it keeps
+    is read and written fast.
+    """
+    if all(stage.asked is None and stops_row_by_row(stage.plan) is None for stage in stages_of(plan).stages):
+        return _GROUPS
     each = _STEP * len(plan.steps) + _FACT * len(plan.facts)
     return max(_GROUPS, min(_MOST_BUCKETS, _OPENING // max(1, each)))
 
 
-def job_of(plan: Plan, buckets: int, *, emit: StageMode = "intervals", start: int | None = None) -> Job:
+def job_of(
+    plan: Plan, buckets: int, *, emit: StageMode = "intervals", start: int | None = None, keep: float | None = None
+) -> Job:
     """A run of this plan; ProgramError with every reason if it cannot be split into stages."""
     stages = stages_of(plan)
     if stages.problems:
         raise ProgramError(stages.problems, plan.name, plan.program.text)
     read = {item.predicate: item.events for item in statements_of(plan.program, CalendarDeclaration) if item.path}
     facts, events = msgspec.msgpack.encode(plan.facts), msgspec.msgpack.encode(read)
-    return Job(format_program(plan.program), plan.name, facts, buckets, emit, start, events=events)
+    return Job(format_program(plan.program), plan.name, facts, buckets, emit, start, events=events, keep=keep)
 
 
 @lru_cache(maxsize=4)

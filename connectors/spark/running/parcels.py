@@ -29,10 +29,13 @@ from tidelog.runtime.ports.interfaces import Rejected, Told
 OUT = 0
 """The address of what is for users; stages are numbered from 1."""
 
-FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD, ASKED, COLUMN = range(10)
+FACT, LETTER, VIOLATION, COUNT, NOTE, SPAN, WAKE, TOLD, ASKED, COLUMN, STATE, JOURNAL, FATE = range(13)
 """Kinds of parcels. A span tells the first and the last begin of some facts of the stream, read by a stage or not; to wake
 is to let a bucket's session begin, though no fact may ever come. `TOLD` sums up what else a worker tells users, so that the
-driver need not look at it. `ASKED` is a line about an answer to a question. `COLUMN` is a pack of facts as columns."""
+driver need not look at it. `ASKED` is a line about an answer to a question. `COLUMN` is a pack of facts as columns. Of a
+program that changes, `STATE` is the snapshot of a bucket, and `lo` when it is due in Spark's time, if ever; `JOURNAL` is a
+block of what it was told, with its first event in `lo`, and when it was noted in `hi`; `FATE` is what becomes of its
+answers."""
 
 SCHEMA = pa.schema(
     [
@@ -66,6 +69,9 @@ _Wants = BoundedCache[Row, bool]
 Placed = tuple[str, Row, int, int, bytes]
 """A fact, and what sorts facts that begin at the same time by their arrival."""
 
+Block = tuple[int, int, bytes]
+"""A block of a journal, behind the number of its first event and when it was noted, in microseconds since 1970."""
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode_facts: Callable[[bytes], list[Record]] = msgspec.msgpack.Decoder(
     list[tuple[str, tuple[str | int | float, ...], int, int]]
@@ -73,6 +79,10 @@ _decode_facts: Callable[[bytes], list[Record]] = msgspec.msgpack.Decoder(
 _decode_placed: Callable[[bytes], list[Placed]] = msgspec.msgpack.Decoder(
     list[tuple[str, tuple[str | int | float, ...], int, int, bytes]]
 ).decode
+decode_block: Callable[[bytes], tuple[int, int, int, int, bytes]] = msgspec.msgpack.Decoder(
+    tuple[int, int, int, int, bytes]
+).decode
+"""A block as it was noted: its first and its last event, how many facts, when it was noted, and the events, packed."""
 _begin = itemgetter(2)
 _order = itemgetter(2, 4)
 _decode_letter = msgspec.msgpack.Decoder(tuple[str, str, bytes]).decode
@@ -143,6 +153,16 @@ class Parcels:
         """Facts of the input with this number begin between these times."""
         self._add(OUT, 0, SPAN, str(number), 1, b"", first, last)
 
+    def handed_over(self, stage: int, bucket: int, state: bytes, due: int | None, blocks: Iterable[Block]) -> None:
+        """The state of a stage's bucket, and its journal."""
+        self._add(stage, bucket, STATE, "", 1, state, due or 0, 0)
+        for first, at, block in blocks:
+            self._add(stage, bucket, JOURNAL, "", 1, block, first, at)
+
+    def fate(self, stage: int, told: bytes) -> None:
+        """What becomes of the answers of a bucket of a stage."""
+        self._add(stage, 0, FATE, "", 1, told, 0, 0)
+
     def take(self) -> pa.RecordBatch:
         """What was added since the last call."""
         for (stage, bucket, name), facts in self._facts.items():
@@ -187,15 +207,16 @@ def _halved(facts: Sequence[Any]) -> Iterator[tuple[Sequence[Any], bytes]]:
 
 
 class Routes:
-    """Where facts go: from the stream, or from a stage, to those stages that read them."""
+    """Where facts go: from the stream, or from a stage, to those stages that read them; with `whole`, also such as no rule
+    there can match."""
 
-    def __init__(self, stages: Sequence[Stage], buckets: int) -> None:
+    def __init__(self, stages: Sequence[Stage], buckets: int, *, whole: bool = False) -> None:
         self._bucket: BoundedCache[Value, int] = BoundedCache(lambda value: bucket_of(value, buckets), _size)
         self._routes: dict[int | None, dict[str, list[tuple[int, str, int | None, _Wants | None]]]] = {}
         self._is_ordered = needs_places(stages)
         for stage in stages:
             for item in stage.inputs:
-                needed = needed_rows(stage.program, item.name)
+                needed = None if whole else needed_rows(stage.program, item.name)
                 wants = None if needed is None else BoundedCache(needed, _row_size)
                 route = (stage.number, item.name, item.position, wants)
                 self._routes.setdefault(item.source, {}).setdefault(item.predicate, []).append(route)

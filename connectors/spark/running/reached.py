@@ -16,6 +16,7 @@ import pyarrow as pa
 from tidelog.connectors.lake.places import uri_of
 from tidelog.connectors.spark.running.outputs.folders import Folder
 from tidelog.connectors.spark.running.parcels import COLUMNS, Parcels
+from tidelog.plans.data.timeline import NEG
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Reached:
             self._lasts = {} if text is None else msgspec.json.decode(text, type=dict[str, int])
         except msgspec.MsgspecError as error:
             raise SpecError(f"the checkpoint `{checkpoint}` is damaged: {error}") from error
+
+    @property
+    def latest(self) -> int:
+        """The last begin of all (encoded); `NEG` where none is known."""
+        return max(self._lasts.values(), default=NEG)
 
     def remember(self, lasts: Mapping[str, int]) -> None:
         """A batch has been delivered in which the facts of these inputs begin so late."""

@@ -32,7 +32,7 @@ from tidelog.operators.columns.grouped.windows import (
     in_rank,
     pieces_between,
 )
-from tidelog.operators.columns.kernel import Kernel
+from tidelog.operators.columns.kernel import Resumable
 from tidelog.operators.columns.keys import keys_of
 from tidelog.operators.columns.moving import moved, times_as_numbers
 from tidelog.operators.columns.pool import Pool
@@ -63,7 +63,7 @@ class Answers:
         return Answers(self.keys[there], self.begins[there], self.ends[there], self.values[there])
 
 
-class ColumnAggregate(Kernel):
+class ColumnAggregate(Resumable):
     """`M'(G, A) ← A = f(V) over M in [n step d] by G`.
 
     A quantile of rows that hold at more than one time, and counts and sums of which the digits or the times do not fit, are
@@ -84,7 +84,7 @@ class ColumnAggregate(Kernel):
         if len(fresh[0]):
             new, failed = with_values(fresh[0], self._shape.function, self._shape.value, self.pool)
             self.failed += failed
-            self._held.append(_lasting(new, frame))
+            self._held = [*self._held, _lasting(new, frame)]
         found = self._beyond
         if frame.first <= frontier and frontier > NEG:
             found = joined([found, self._windows(frame)], self.width, self.pool)
@@ -107,6 +107,9 @@ class ColumnAggregate(Kernel):
 
     def held(self) -> Sequence[Batch]:
         return [self._last, *self._held, self._beyond]
+
+    def go_on_from(self, held: Sequence[Batch], frontier: int) -> None:
+        (self._last, *self._held, self._beyond), self.frontier = held, frontier
 
     def remains(self) -> Sequence[Batch]:
         return [joined([self._last, *self._held], self.widths[0], self.pool)]

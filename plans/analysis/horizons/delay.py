@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tidelog.plans.analysis.horizons.notation import decode_distance, written_operators
 from tidelog.plans.data.facts import format_predicate
-from tidelog.plans.data.timeline import POS, format_time
+from tidelog.plans.data.timeline import NEG, POS, format_time
 from tidelog.plans.plan.plan import (
     AggregateShape,
     AntiJoinShape,
@@ -46,7 +46,7 @@ def delays(plan: Plan) -> tuple[OutputDelay, ...]:
 def _delay(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], predicate: str, name: str) -> OutputDelay:
     if plan.leads[name] >= POS:
         return OutputDelay(predicate, decode_distance(0, plan.timeline), "no stream feeds it")
-    ahead = plan.leads[name] - max(plan.delays.values(), default=0)
+    ahead = max(NEG, plan.leads[name] - max(plan.delays.values(), default=0))
     if ahead >= 0:
         above = [steps[step].shape for step in _above(steps, name)]
         why = "waits for nothing in the future"
@@ -84,6 +84,8 @@ def _moves(plan: Plan, steps: Mapping[str, Step], written: Mapping[str, str], na
     for step, moved in _slowest_way(plan, steps, name):
         if isinstance(step.shape, PeriodShape):
             texts.append(f"`{written[step.id]}` is told when the period is over")
+        elif moved <= NEG:
+            texts.append(f"`{written[step.id]}` looks ahead without end: told as soon as it is certain")
         elif moved:
             distance = format_time(decode_distance(abs(moved), plan.timeline))
             is_box = isinstance(step.shape, DilateShape) and written[step.id].startswith("box")
@@ -101,7 +103,7 @@ def _slowest_way(plan: Plan, steps: Mapping[str, Step], name: str) -> Iterator[t
         step = steps[waiting.popleft()]
         for port, feed in enumerate(step.inputs):
             moved, before = lead(step.shape, port), lead_of_feed(feed, plan.leads)
-            if before >= POS or before + moved != plan.leads[step.id]:
+            if before >= POS or max(NEG, before + moved) != plan.leads[step.id]:
                 continue
             if feed.kind in ("stream", "clock", "arrivals"):
                 yield step, moved

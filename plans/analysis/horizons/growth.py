@@ -10,7 +10,7 @@ from tidelog.plans.analysis.horizons.notation import written_operators
 from tidelog.plans.data.facts import format_predicate
 from tidelog.plans.data.timeline import POS
 from tidelog.plans.plan.plan import DilateShape, JoinShape, LatchShape, LatestShape, Plan, Step
-from tidelog.plans.plan.shapes import lead_of_feed
+from tidelog.plans.plan.shapes import awaits, lead_of_feed
 from tidelog.plans.tree.syntax import Variable
 
 
@@ -30,7 +30,7 @@ def growth_hints(plan: Plan) -> tuple[GrowthHint, ...]:
     return tuple(hint for step in plan.steps for hint in _hints(plan, step, written[step.id]))
 
 
-_MADE = ("diamondminus", "diamondplus")
+_MADE = ("diamondminus",)
 """What the passes make of other operators."""
 _WITHOUT_END = "that is bounded where rows are, such as those of devices; where they are not, give it a finite interval"
 
@@ -50,7 +50,12 @@ def _of_dilation(step: Step, written: str) -> GrowthHint:
 
 def _hints(plan: Plan, step: Step, written: str) -> Iterator[GrowthHint]:
     shape = step.shape
-    if isinstance(shape, DilateShape) and shape.metric.b >= POS and lead_of_feed(step.inputs[0], plan.leads) < POS:
+    if awaits(shape) and min(lead_of_feed(feed, plan.leads) for feed in step.inputs) < POS:
+        why = (
+            f"`{written}` is open until what it looks for comes, and with it each range of what is to hold at the same time"
+        )
+        yield GrowthHint(step.id, step.source, why, "give the operator a finite interval")
+    elif isinstance(shape, DilateShape) and shape.metric.b >= POS and lead_of_feed(step.inputs[0], plan.leads) < POS:
         yield _of_dilation(step, written)
     if isinstance(shape, LatchShape) and lead_of_feed(step.inputs[1], plan.leads) < POS:
         yield GrowthHint(

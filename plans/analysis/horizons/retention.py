@@ -159,6 +159,8 @@ class _Lives:
             return "matters at its own time alone"
         rule, last = life.cause.source, self._steps[(life.operators or (life.cause.id,))[0]]
         names = " below ".join(f"`{self._written[name]}`" for name in life.operators)
+        if life.length >= POS and not names:
+            return f"waits for what looks ahead without end, in {rule}"
         if life.length >= POS and isinstance(last.shape, AssignShape):
             return f"holds until something else is assigned, in {rule}"
         if life.length >= POS and isinstance(last.shape, PairShape | LatchShape):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.guards import Port, Prospects
 from tidelog.plans.plan.plan import (
     AggregateShape,
@@ -148,7 +148,7 @@ class _Announcing:
             if step == self.loops[step.loop][0]:
                 self._follow_loop(self.loops[step.loop])
             return
-        if _only_takes(step):
+        if _only_takes(step) or self.leads[step.id] <= NEG:
             return
         lead, shape = self.leads[step.id], step.shape
         fed_by = [self.reach[step.inputs[port].name] for port in self._taken(step)]
@@ -174,7 +174,7 @@ class _Announcing:
         entries = [(step, port) for step, port in self._ports(members) if self._is_entry(step, port)]
         fed_by = [name for step, port in entries if (name := step.inputs[port].name) in self.reach]
         least = min((self._lead(step.inputs[port]) for step, port in entries), default=POS)
-        if not fed_by or any(self.reach[name] > least for name in fed_by):
+        if not fed_by or least <= NEG or any(self.reach[name] > least for name in fed_by):
             return
         if not all(step.id not in self.irregular and self._stays(step, least) for step in members):
             return
@@ -219,7 +219,9 @@ class _Announcing:
         return feed.kind != "step" or self.steps[feed.name].loop != step.loop
 
     def _taken(self, step: Step) -> list[int]:
-        """The ports of a step that take what may be announced there."""
+        """The ports of a step that take what may be announced there; none of one that is never known, but for `until`."""
+        if self.leads[step.id] <= NEG and not _only_takes(step):
+            return []
         feeds = [(port, feed.name) for port, feed in enumerate(step.inputs) if feed.kind == "step"]
         return [port for port, name in feeds if name in self.reach and self._takes(step, port)]
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidelog.plans.plan.plan import AntiJoinShape, CalendarShape, JoinShape, Loop, PeriodShape, Plan, Step, UnionShape
+from tidelog.plans.plan.plan import (
+    AntiJoinShape,
+    BindShape,
+    CalendarShape,
+    JoinShape,
+    Loop,
+    PeriodShape,
+    Plan,
+    Step,
+    TupleShape,
+    UnionShape,
+)
 
 
 def refused(plan: Plan) -> str | None:
@@ -39,6 +50,24 @@ def begins_row_by_row(plan: Plan) -> str | None:
         return "where a violation begins depends on the order of its facts"
     if plan.delays:
         return f"facts of {', '.join(map('`{}`'.format, plan.delays))} may come behind the others"
+    return None
+
+
+def stops_row_by_row(plan: Plan) -> str | None:
+    """Why a stream that stops between batches, and is gone until the next, takes them row by row; None where kernels go on
+    from what they held.
+
+    They are told facts as they come, and say at once what follows for sure, also behind the watermark. What makes rows of
+    times does not: an end that is not known would be as many rows as nobody has asked for.
+    """
+    reason = begins_row_by_row(plan)
+    if reason is not None:
+        return reason
+    for step in plan.steps:
+        if isinstance(step.shape, BindShape | TupleShape):
+            return f"`{step.predicate}` has times, or places, as values"
+        if any(feed.kind in ("start", "remote") for feed in step.inputs):
+            return f"`{step.predicate}` has windows that are clipped where the stream starts"
     return None
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tidelog.plans.analysis.horizons.memory import binds_value
+from tidelog.plans.analysis.recursion.awaiting import check_awaiting
 from tidelog.plans.analysis.recursion.clocked import asks_for_absence, order_of
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
 from tidelog.plans.plan.plan import BindShape, Feed, HoldShape, JoinShape, Loop, MoveShape, Step, UnionShape
-from tidelog.plans.plan.shapes import lead, lead_of_feed, moves_in_time
+from tidelog.plans.plan.shapes import awaits, lead, lead_of_feed, moves_in_time
 from tidelog.plans.tree.components import back_edges, components
 from tidelog.plans.tree.syntax import Variable
 
@@ -48,6 +49,9 @@ class LoopFinder:
             ordered += steps
             for step in steps:
                 leads[step.id] = _least(loop.origin_leads, loop.leads[step.id])
+        problems = list(check_awaiting(ordered, leads, self.span_of))
+        if problems:
+            raise ProgramError([*dict.fromkeys(problems)])
         return tuple(ordered), tuple(loops), leads
 
     def _successors(self) -> dict[str, list[str]]:
@@ -59,11 +63,11 @@ class LoopFinder:
         return successors
 
     def _check_leads(self) -> None:
-        """An operator that looks ahead without end delays everything for ever."""
+        """An operator that looks ahead without end delays everything for ever, unless one time there is enough for it."""
         problems = [
             _undecided(step, self.span_of(step))
             for step in self.steps.values()
-            if any(own <= NEG for own in self._own[step.id])
+            if any(own <= NEG for own in self._own[step.id]) and not awaits(step.shape)
         ]
         if problems:
             raise ProgramError([*dict.fromkeys(problems)])  # several steps of one rule are told once
@@ -72,13 +76,16 @@ class LoopFinder:
 
     def _loop(self, number: int, steps: list[Step], outside: dict[str, int]) -> tuple[Loop, list[Step]]:
         steps = [replace(step, loop=number) for step in steps]
+        problems = [_undecided(step, self.span_of(step)) for step in steps if awaits(step.shape)]
+        if problems:
+            raise ProgramError([*dict.fromkeys(problems)])
         holds: list[Step] = []
         is_clocked = any(asks_for_absence(step, [each.id for each in steps]) for step in steps)
         if is_clocked:
             steps = [replace(step, shape=UnionShape()) if isinstance(step.shape, UnionShape) else step for step in steps]
         elif any(moves_in_time(step.shape) for step in steps):
             steps, holds = self._insert_holds(number, steps)
-            if all(lead_of_feed(feed, outside) >= POS for _, _, feed in _entries(steps + holds)):
+            if not any(NEG < lead_of_feed(feed, outside) < POS for _, _, feed in _entries(steps + holds)):
                 holds[0] = replace(holds[0], inputs=(*holds[0].inputs, Feed("clock")))
         every = steps + holds
         by_origin: dict[str, list[tuple[str, int]]] = {}
@@ -224,4 +231,6 @@ def computes(step: Step) -> bool:
 
 
 def _add(a: int, b: int) -> int:
-    return POS if a >= POS or b >= POS else a + b
+    if a >= POS or b >= POS:
+        return POS
+    return NEG if a <= NEG or b <= NEG else a + b

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from engine.running import BACKENDS, engine_answers, multiset, plan_of, records, session_answers, shown
-from oracle.agreement import runs_of
+from oracle.agreement import differences, records_of, runs_of
+from oracle.evaluate import GroundFact
 from tidelog import MemorySource, ProgramError, Session
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.diagnostics.errors import StateError
+from tidelog.plans.language.parser import parse
+from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.network import loop_control
 from tidelog.runtime.ports.interfaces import EmitMode
 
@@ -103,7 +110,10 @@ def test_recursion_without_end_is_followed_as_far_as_the_stream(emit: EmitMode) 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("q(X) :- (a(X), b(X)) until (c(X), d(X)).", "`q(X) :- (a(X), b(X)) until[0,inf) (c(X), d(X)).` looks ahead"),
+        (
+            "q(X) :- e(X), not ((a(X), b(X)) until (c(X), d(X))).",
+            "`q(X) :- e(X), not ((a(X), b(X)) until[0,inf) (c(X), d(X))).` has to know",
+        ),
         ("q(X) :- a(X). q(X) :- b(X), diamondplus[1] (q(X), c(X)).", "the recursion through q looks further ahead"),
     ],
 )
@@ -113,6 +123,52 @@ def test_what_is_refused_is_named_as_it_is_written(rule: str, message: str) -> N
         plan_of(f"timeline integer. {rule}")
     (problem,) = refused.value.diagnostics
     assert problem.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "q(X) :- diamondplus[1,2] r(X). r(X) :- q(X).",
+        "q(X) :- p(X), diamondplus[1] (q(X), p(X)).",
+        "q(X) :- p(X) until[2,5] r(X). r(X) :- boxplus[0,inf) q(X).",
+        "q(X) :- diamondplus[1] q(X), not p(X).",
+    ],
+)
+@pytest.mark.parametrize("emit", ["intervals", "final", "changes", "points"])
+def test_recursion_ahead_that_can_never_begin_holds_nowhere(rules: str, emit: EmitMode) -> None:
+    """All that derives it rests on it, so how far it looks ahead does not matter; what negates it waits for nothing."""
+    program = parse(f"timeline integer. input p(x: text). {rules} none(X) :- p(X), not q(X). output q, none.")
+    plan = compile_program(program)
+    assert not plan.loops
+    facts: list[GroundFact] = [
+        ("p", ("a",), Interval(Fraction(3), Fraction(3))),
+        ("p", ("b",), Interval(Fraction(5), Fraction(9))),
+    ]
+    session = Session(plan, emit=emit)
+    session.push_records(records_of(plan, facts))
+    if emit == "intervals":
+        assert not differences(program, facts, session.pull_records(), until=Fraction(5))
+    session.finish()
+    assert {name for name, *_ in session.pull_records()} <= {"none"}
+
+
+def test_a_recursion_ahead_that_may_begin_is_refused_beside_one_that_cannot() -> None:
+    """What one fact can begin is followed, and so is refused."""
+    plan_of("timeline integer. input p. q :- diamondplus[1] q. r :- q, p. r :- boxminus[2] r.")
+    with pytest.raises(ProgramError, match="infinite-delay"):
+        plan_of("timeline integer. input p. q@3. q :- diamondplus[1] q. r :- q, p. r :- boxminus[2] r.")
+
+
+def test_a_leap_of_time_is_followed_within_the_bound_on_memory() -> None:
+    """A recursion without end is followed over a gap as far as there is room, and the error names it."""
+    text = "timeline integer. input go. input tick. boxplus[2] on :- on. on :- go. both :- tick, on. output both."
+    plan = plan_of(text)
+    session = Session(plan, max_state=2_000)
+    session.push("go", [], 0)
+    session.push("tick", [], 1_000)
+    assert shown(plan, session.pull_records()) == ["both@1000"]
+    with pytest.raises(StateError, match=r"beyond 2,000 rows: .* by the rule `boxplus"):
+        session.push("tick", [], 10**12)
 
 
 def test_recursion_without_end_is_named_as_it_is_written() -> None:

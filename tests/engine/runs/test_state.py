@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from tidelog.runtime.durable.sink_feeds import OwedFeed
 from tidelog.runtime.journal import delivery_queue as owed
 from tidelog.runtime.ports import channels
 from tidelog.runtime.ports.changelog import Group, pack_told, unpack_told
-from tidelog.runtime.ports.durability import Backlog, Changes, Heading, Kept, Told
+from tidelog.runtime.ports.durability import Backlog, Changes, Heading, Input, Kept, Told
 from tidelog.runtime.ports.interfaces import AnyAnswer, Batch, Rejected
 
 PROGRAM = """
@@ -171,6 +171,51 @@ def test_what_is_taken_while_a_commit_is_written_is_not_said_to_be_stored(tmp_pa
         go(plan, store, WhileWriting(given, store), MemorySink(), observer=observer)
     assert all(said == stored for said, stored in observer.counts)
     assert observer.counts[-1] == (len(given), len(given))
+
+
+class NotedDirectory(StateDirectory):
+    """Notes when its state is read."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.noted: list[str] = []
+
+    def parts(self, event: int | None = None, names: Iterable[str] | None = None) -> Iterator[tuple[str, bytes]]:
+        self.noted.append("read")
+        return super().parts(event, names)
+
+    def journal(self, first: int = 0) -> Iterator[Input]:
+        self.noted.append("read")
+        return super().journal(first)
+
+
+class ToldOfRun(Counting):
+    """Notes when it is told of the run."""
+
+    def __init__(self, store: NotedDirectory) -> None:
+        self._noted = store.noted
+
+    def took(self, source: str, batch: Batch | None, refused: Sequence[Rejected]) -> None:
+        pass
+
+    def going_on(self, run: str, events: int) -> None:
+        self._noted.append(f"going on behind {events} events")
+
+    def committing(self, events: int) -> None:
+        pass
+
+    def committed(self, seconds: float) -> None:
+        pass
+
+
+def test_an_observer_is_told_of_a_run_before_its_state_is_restored(tmp_path: Path, plan: Plan) -> None:
+    """Who asked meanwhile was shown an acknowledged alarm as if nobody had acknowledged it."""
+    with StateDirectory(str(tmp_path / "state")) as store:
+        go(plan, store, ReplayableSource(facts(plan)), MemorySink())
+    with NotedDirectory(str(tmp_path / "state")) as again:
+        go(plan, again, ReplayableSource(facts(plan)), MemorySink(), observer=ToldOfRun(again))
+    assert re.fullmatch("going on behind [1-9][0-9]* events", again.noted[0])
+    assert set(again.noted[1:]) == {"read"}
 
 
 class AwaySink(MemorySink):

@@ -1,4 +1,4 @@
-"""`tidelog ingest`: write facts of outboxes to tables of Delta Lake, each fact exactly once."""
+"""`tidelog ingest`: write facts of outboxes to tables of Delta Lake or Iceberg, each fact exactly once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="tables",
         metavar="PLACE",
         required=True,
-        help="where the tables are, or will be: DIR or s3://BUCKET/PATH",
+        help="where the tables are, or will be: DIR, s3://BUCKET/PATH or iceberg:CATALOG.NAMESPACE",
     )
     parser.add_argument("--once", action="store_true", help="end once all that is there now is written")
     parser.add_argument("--every", type=seconds, default=10.0, metavar="S", help="seconds between two batches (default 10)")

@@ -1,4 +1,4 @@
-"""`tidelog tables`: keep tables of Delta Lake up, and take over those of older versions."""
+"""`tidelog tables`: keep tables of Delta Lake and Iceberg up, and take over those of older versions."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidelog.commands.help_pages import page
-from tidelog.commands.numbers import positive
+from tidelog.commands.numbers import positive, whole
 from tidelog.commands.outcome import DONE, say
 from tidelog.connectors import lake
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
-    from tidelog.connectors.lake.lake import Lake
+    from tidelog.connectors.lake.tables import Lake
 
 
 _OPTIMIZE = "make few large files of many small ones"
 _VACUUM = "take away files that no newer version needs"
-_TAKE_OVER = "copy tables of an older version of tidelog into tables of Delta Lake"
+_DELETE = "forget rows, for example those of a device"
+_TAKE_OVER = "copy tables of an older version of tidelog into new ones"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +32,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     vacuum = commands.add_parser("vacuum", help=_VACUUM, **page("tables vacuum", _VACUUM))
     _add_tables(vacuum)
     vacuum.add_argument(
-        "--hours", type=positive, default=168, metavar="N", help="how long older versions stay readable (default 168)"
+        "--hours",
+        type=whole,
+        default=168,
+        metavar="N",
+        help="how long older versions stay readable (default 168); 0 where nothing else uses the tables",
     )
     vacuum.set_defaults(run=run_vacuum)
+    delete = commands.add_parser("delete", help=_DELETE, **page("tables delete", _DELETE))
+    _add_tables(delete)
+    delete.add_argument(
+        "--where",
+        dest="wheres",
+        metavar="CONDITIONS",
+        action="append",
+        required=True,
+        help="which rows, such as \"node = 'gw7' and sensor = 's1'\"; several mean the rows of each",
+    )
+    delete.add_argument("--dry-run", action="store_true", help="only tell how many rows these are")
+    delete.set_defaults(run=run_delete)
     take_over = commands.add_parser("take-over", help=_TAKE_OVER, **page("tables take-over", _TAKE_OVER))
     take_over.add_argument("old", metavar="OLD", help="where the old tables are: DIR or s3://BUCKET/PATH")
     take_over.add_argument("--to", dest="tables", metavar="PLACE", required=True, help="where the new ones are, or will be")
@@ -41,7 +58,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tables", metavar="PLACE", help="where the tables are: DIR or s3://BUCKET/PATH")
+    parser.add_argument(
+        "tables", metavar="PLACE", help="where the tables are: DIR, s3://BUCKET/PATH or iceberg:CATALOG.NAMESPACE"
+    )
     parser.add_argument("predicates", metavar="PREDICATE", nargs="*", help="which of them (default: all)")
 
 
@@ -50,8 +69,8 @@ def run_optimize(options: argparse.Namespace) -> int:
     found, predicates = _opened(options.tables, options.predicates)
     for predicate in predicates:
         if table := found.open(predicate):
-            done = lake.compact(table, options.megabytes << 20)
-            say(f"{predicate}: {done['numFilesAdded']} files in the place of {done['numFilesRemoved']}")
+            done = table.compact(options.megabytes << 20)
+            say(f"{predicate}: {done.added} files in the place of {done.removed}")
     return DONE
 
 
@@ -60,7 +79,31 @@ def run_vacuum(options: argparse.Namespace) -> int:
     found, predicates = _opened(options.tables, options.predicates)
     for predicate in predicates:
         if table := found.open(predicate):
-            say(f"{predicate}: {len(lake.vacuum(table, options.hours))} files taken away")
+            say(f"{predicate}: {table.vacuum(options.hours)} files taken away")
+    return DONE
+
+
+def run_delete(options: argparse.Namespace) -> int:
+    """Delete rows, each table in one commit; SpecError before anything is deleted where a condition fits none."""
+    wheres = list(map(lake.parse_conditions, options.wheres))
+    found, predicates = _opened(options.tables, options.predicates)
+    tables = {predicate: table for predicate in predicates if (table := found.open(predicate)) is not None}
+    unknown: dict[str, SpecError] = {}
+    for predicate, table in tables.items():
+        try:
+            lake.mask_of(wheres, table.schema())
+        except lake.Unknown as error:
+            unknown[predicate] = error
+    if unknown and (options.predicates or len(unknown) == len(tables)):
+        name, why = next(iter(unknown.items()))
+        raise SpecError(f"cannot delete rows of `{name}`: {why}")
+    for predicate, table in tables.items():
+        if predicate in unknown:
+            say(f"{predicate}: left as it is: {unknown[predicate]}")
+            continue
+        done = lake.delete(table, wheres, is_tried=options.dry_run)
+        told = "would be deleted" if options.dry_run else "deleted"
+        say(f"{predicate}: {done.rows} rows {told}, from {done.files} files")
     return DONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import get_args
 
 from tidelog.commands.batch.facts import (
     load,
@@ -23,6 +24,7 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.diagnostics.errors import MethodError, ProgramError, SpecError
 from tidelog.plans.explaining.islands import explain_islands
 from tidelog.plans.explaining.text import explain
+from tidelog.plans.islands.islands import Cut
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.batch.decisions.relevance import predicates_read, refined
@@ -47,15 +49,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the parts that can run beside each other, with their keys, in place of the steps",
     )
+    parser.add_argument(
+        "--by", choices=get_args(Cut), help="with `--actors`: the parts are islands (the default), or each rule, as in `run`"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one stage of a program."""
-    if options.all and (options.format != "svg" or options.actors):
-        raise SpecError("`--all` is for `--format svg` without `--actors`: only pictures of steps are folded")
-    if options.actors and options.stage != "plan":
-        raise SpecError(f"`--actors` shows parts of the plan, not the stage `{options.stage}`: leave out `--stage`")
+    _check(options)
     if options.stage == "ltl":
         return _as_formula(options)
     if named_facts(options):
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         write_lines(describe_code(plan.steps))
         return DONE
     if options.actors and isinstance(plan, Plan):
-        write_out(explain_islands(plan, options.format).rstrip("\n") + "\n")
+        write_out(explain_islands(plan, options.format, options.by or "islands").rstrip("\n") + "\n")
         return DONE
     try:
         shown = explain(plan, options.stage, options.format, unfold=options.all)
@@ -85,6 +87,16 @@ def run(options: argparse.Namespace) -> int:
         raise SpecError(str(error)) from error
     write_out(shown.rstrip("\n") + "\n")
     return DONE
+
+
+def _check(options: argparse.Namespace) -> None:
+    """SpecError for options that do not go together."""
+    if options.all and (options.format != "svg" or options.actors):
+        raise SpecError("`--all` is for `--format svg` without `--actors`: only pictures of steps are folded")
+    if options.actors and options.stage != "plan":
+        raise SpecError(f"`--actors` shows parts of the plan, not the stage `{options.stage}`: leave out `--stage`")
+    if options.by and not options.actors:
+        raise SpecError("`--by` says which parts `--actors` shows: it needs `--actors`")
 
 
 def _require_text(stage: str, format: str) -> None:

@@ -16,11 +16,13 @@ from tidelog.commands.help_pages import page
 from tidelog.commands.lake.access import access_of, add_access_options
 from tidelog.commands.numbers import positive, seconds
 from tidelog.commands.outcome import load_plan, say, show_diagnostics
+from tidelog.commands.sizes import age_or_size
 from tidelog.commands.spark.settings import settings_of
 from tidelog.commands.streams.overlap import check_overlap
 from tidelog.connectors import spark
 from tidelog.connectors.lake.places import is_remote, local_path
 from tidelog.connectors.outbox.client import FORM
+from tidelog.connectors.spark.cluster.connect import refuse_connect
 from tidelog.connectors.spark.places import held_alone
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, check_streamed, parse_input
@@ -43,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     help = "run a program over history, or, with --checkpoint, as a stream"
     parser = commands.add_parser("run", help=help, **page("spark run", help))
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
-    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes")
+    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes, topics")
     parser.add_argument(
         "--out", dest="sinks", action="append", metavar="SPEC", help="where answers go, such as `parquet:DIR` (default -)"
     )
@@ -76,6 +78,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="a packed environment (venv-pack, conda-pack): workers run its Python",
     )
     parser.add_argument("--ui", action="store_true", help="show Spark's own page while it runs, and say where")
+    parser.add_argument(
+        "--classes", metavar="FILE", help="an archive of Java's classes, for a faster start: it is made if it is not there"
+    )
     parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
     stream = parser.add_argument_group("as a stream")
     stream.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps how far it has come, and the state")
@@ -83,6 +88,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     stream.add_argument("--every", type=seconds, metavar="S", help="seconds between two batches (default 1)")
     stream.add_argument("--once", action="store_true", help="end once all that is there is told")
     stream.add_argument("--files", type=positive, metavar="N", help=f"files a batch takes of each input (default {FILES})")
+    stream.add_argument(
+        "--reload",
+        choices=("refuse", "drop", "check"),
+        help="where the program has changed: refuse to go on if state is lost, drop it, or only say what would become of it "
+        "(default refuse)",
+    )
+    stream.add_argument(
+        "--keep", type=age_or_size, metavar="D", help="keep what was read for `7d`, so that it fills the state of a new rule"
+    )
     add_access_options(parser.add_argument_group(f"of gateways, `--in outbox:{FORM}`"))
     parser.set_defaults(run=run)
 
@@ -123,6 +137,7 @@ def _alone(checkpoint: str | None) -> AbstractContextManager[None]:
 def check_options(options: argparse.Namespace) -> None:
     """SpecError for options that do not go together."""
     settings_of(options)
+    refuse_connect("`tidelog spark run`", options.master)
     if not named_facts(options):
         raise SpecError("no facts to read: name files, folders or outboxes behind the program")
     if options.emit == "points":
@@ -130,6 +145,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
+    if options.classes is not None and not (options.master or "local").startswith("local"):
+        raise SpecError("`--classes` is for a Spark on this machine, and `--master` names a cluster: leave one of them away")
     if options.archives is not None and (options.master or "local").startswith("local"):
         raise SpecError("`--archives` brings Python to the workers of a cluster: name it by `--master`")
     for name in ("log", "dead_letter"):
@@ -144,6 +161,8 @@ def check_options(options: argparse.Namespace) -> None:
         ("every", "history is read once"),
         ("once", "history is read once anyway"),
         ("files", "history is read as a whole"),
+        ("reload", "over history no program was there before"),
+        ("keep", "over history no other program follows"),
     ):
         if getattr(options, name) not in (None, False):
             raise SpecError(f"`--{name}` is for streams, which have a `--checkpoint`: {why}")
@@ -183,10 +202,16 @@ def job_for(plan: Plan, options: argparse.Namespace) -> tuple[Job, int]:
     is_stream = options.checkpoint is not None
     if lateness > Clock.of(plan.timeline).limit:
         raise SpecError(f"--lateness: `{options.lateness}` is longer than Spark can look back")
-    job = job_of(plan, _buckets(plan, options), emit=_emit(options), start=start)
+    job = job_of(plan, _buckets(plan, options), emit=_emit(options), start=start, keep=_keep(options))
     if is_stream and start is None and any(stage.needs_start for stage in job.stages):
         raise SpecError("`--start` is needed: windows are clipped where the stream starts, which no session alone sees")
     return job, lateness
+
+
+def _keep(options: argparse.Namespace) -> float | None:
+    if options.keep is not None and options.keep.seconds is None:
+        raise SpecError("`--keep` on Spark is a time, such as `7d`: each session keeps its own part, and none knows of all")
+    return None if options.keep is None else float(options.keep.seconds)
 
 
 def _encoded(name: str, text: str, read: Callable[[str], int]) -> int:
@@ -210,7 +235,7 @@ def _buckets(plan: Plan, options: argparse.Namespace) -> int:
 def check_files(plan: Plan, inputs: Sequence[Input], options: argparse.Namespace) -> None:
     """SpecError where what is written is, or lies in, what is read, or the other way round."""
     program = Path(options.program)
-    read = [local_path(item.path) for item in inputs if item.format != "table" and not is_remote(item.path)]
+    read = [local_path(item.path) for item in inputs if item.format not in ("table", "kafka") and not is_remote(item.path)]
     stated = [str(program), *(str(program.parent / item.path) for item in plan.backgrounds)]
     sinks = parse_sinks(options.sinks or ["-"], plan.schema, iso=options.iso, is_stream=options.checkpoint is not None)
     if options.emit == "changes" and any(isinstance(sink, Tables) for sink in sinks):

@@ -18,41 +18,38 @@ from tidelog.commands.given import say_unusable
 from tidelog.commands.lake.access import access_of
 from tidelog.commands.outcome import BAD, DONE, say
 from tidelog.commands.signals import noted_signals
+from tidelog.commands.spark.replacing import change_program
 from tidelog.commands.spark.settings import settings_of
+from tidelog.commands.spark.streaming import Streaming, opener
 from tidelog.commands.streams.unused import unused_note
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.lake.places import is_remote, local_path, uri_of
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
-from tidelog.connectors.spark.cluster.queries import run_query, told_in_a_line
+from tidelog.connectors.spark.cluster.queries import told_in_a_line
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.cluster.session import spark_session
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.places import environment
+from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.arrivals import UNUSED, unused_names
 from tidelog.connectors.spark.running.inputs.inputs import Input, read_input
-from tidelog.connectors.spark.running.inputs.locations import FILES, ROWS
-from tidelog.connectors.spark.running.inputs.outboxes import acknowledge
 from tidelog.connectors.spark.running.job import Job
+from tidelog.connectors.spark.running.kafka import parse_topics
 from tidelog.connectors.spark.running.outputs.delivery import LETTERS, VIOLATIONS, Delivery
-from tidelog.connectors.spark.running.outputs.folders import Folder, LocalFolder, RemoteFolder, claim_checkpoint
+from tidelog.connectors.spark.running.outputs.folders import Folder, LocalFolder, RemoteFolder
 from tidelog.connectors.spark.running.outputs.sinks import Tables, parse_sinks
-from tidelog.connectors.spark.running.reached import Reached
-from tidelog.connectors.spark.running.stream import needs_quiet_batches, run_stream
+from tidelog.connectors.spark.running.stream import needs_quiet_batches
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError, TidelogError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.ports.interfaces import Told
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql import SparkSession
 
-_EVERY = 1.0
-"""How many seconds pass between two batches unless told otherwise."""
 _LOOKS = 0.2
 """How many seconds pass between two looks for a signal."""
 _REPLANS = "spark.sql.adaptive.enabled"
@@ -65,7 +62,7 @@ _SMALL_PLANS = {
 """How Spark plans the batches of a stream."""
 _QUIET_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 """Whether a batch is run for the watermark alone, when it has moved."""
-_PARTITIONS = 4
+_PARTITIONS = 2
 """How many partitions a stage of a stream has on this machine, at least, if there are so many buckets."""
 LOCAL_CHECKPOINT = {
     # Hadoop keeps a checksum beside each file of a local file system anyway
@@ -95,8 +92,9 @@ class _Run:
         self._is_stream = options.checkpoint is not None
         self._spark: SparkSession | None = None
         self._delivery: Delivery | None = None
-        self._query: StreamingQuery | None = None
         self._arrived: Sequence[int] = ()
+        self._checkpoint: Checkpoint | None = None
+        self._outcome: int | None = None
 
     def main(self) -> int:
         with noted_signals() as self._arrived:
@@ -116,15 +114,10 @@ class _Run:
         """Deliver all there is, and end Spark."""
         try:
             with closing(self._letters()) as letters:
-                delivery = self._delivery = Delivery(
-                    self._plan,
-                    self._options.sinks or ["-"],
-                    emit=self._job.emit,
-                    iso=self._options.iso,
-                    checkpoint=self._claim(),
-                    on_letters=lambda rejected: anyio.run(letters.send, rejected),
-                    on_violation=self._show_violation,
-                )
+                claim = self._claim()
+                if not self._change(letters):
+                    return
+                delivery = self._delivery = self._delivery_of(self._plan, claim, letters)
                 spark = self._session()
                 if not self._is_stopped():
                     self._go(spark, delivery)
@@ -132,6 +125,46 @@ class _Run:
             with suppress(Exception):  # it may have ended before us, and what is written is written
                 if self._spark is not None:
                     self._spark.stop()
+
+    def _delivery_of(self, plan: Plan, claim: str, letters: DeadLetterWriter) -> Delivery:
+        return Delivery(
+            plan,
+            self._options.sinks or ["-"],
+            emit=self._job.emit,
+            iso=self._options.iso,
+            checkpoint=claim,
+            on_letters=lambda rejected: anyio.run(letters.send, rejected),
+            on_violation=self._show_violation,
+        )
+
+    def _stream(self, spark: SparkSession, checkpoint: Checkpoint) -> Streaming:
+        return Streaming(spark, checkpoint, self._inputs, self._lateness, self._options, self._folder, self._is_stopped)
+
+    def _change(self, letters: DeadLetterWriter) -> bool:
+        """Let the stream go on with the program now; False where it was only asked what would become of it."""
+        checkpoint = self._checkpoint
+        if checkpoint is None or not checkpoint.has_changed:
+            return True
+        before = checkpoint.before()
+        spark = self._session()
+        stream = self._stream(spark, checkpoint)
+        delivery = self._delivery_of(before.plan, checkpoint.claim.id, letters)
+        delivery.open(spark)
+        self._telling(delivery, lambda: stream.catch_up(before, delivery))
+        if self._is_stopped():
+            return False
+        with told_in_a_line(self._is_stopped):
+            self._outcome = change_program(spark, checkpoint, stream, before, self._job, self._options.reload)
+        return self._outcome is None
+
+    def _telling(self, delivery: Delivery, work: Callable[[], None]) -> None:
+        """Do what delivers, and raise with what it has ended, if it was one of ours."""
+        try:
+            work()
+        except ConnectorError:
+            if isinstance(delivery.failure, TidelogError):  # what Spark has made of it is only text
+                raise delivery.failure from delivery.failure.__cause__
+            raise
 
     def _letters(self) -> DeadLetterWriter:
         path = self._options.dead_letter
@@ -146,7 +179,9 @@ class _Run:
         if path is None:
             return ""
         places = [sink.place for sink in self._tables()]
-        return claim_checkpoint(self._folder(path), described(self._job, self._inputs, self._lateness, places))
+        run = described(self._job, self._inputs, self._lateness, places)
+        self._checkpoint = Checkpoint(self._folder(path), run, self._job)
+        return self._checkpoint.claim.id
 
     def _tables(self) -> list[Tables]:
         """The tables, which hold what a checkpoint has told; lines hold nothing."""
@@ -178,6 +213,7 @@ class _Run:
                         log=options.log,
                         settings=settings,
                         python=None if options.archives is None else environment(options.archives)[1],
+                        classes=options.classes,
                     )
                 except OSError as error:
                     raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
@@ -188,55 +224,17 @@ class _Run:
 
     def _go(self, spark: SparkSession, delivery: Delivery) -> None:
         delivery.open(spark)
-        try:
-            if self._is_stream:
-                run_query(lambda: self._start(spark, delivery), self._is_stopped)
-                if self._options.once and not self._is_stopped():
-                    self._acknowledge()
-            else:
+        if self._checkpoint is None:
+            frames = [read_input(spark, item, self._job, streaming=False, access=self._access) for item in self._inputs]
+
+            def tell() -> None:
                 with told_in_a_line(self._is_stopped):
-                    delivery.deliver(run_history(self._read(spark), self._job, open_history))
-        except ConnectorError:
-            if isinstance(delivery.failure, TidelogError):  # what Spark has made of it is only text
-                raise delivery.failure from delivery.failure.__cause__
-            raise
+                    delivery.deliver(run_history(frames, self._job, open_history))
 
-    def _read(self, spark: SparkSession) -> list[DataFrame]:
-        """The parcels of each input. With `--once` an outbox is asked once, and its facts are one batch (Spark 4.1)."""
-        options = self._options
-        rows = None if options.once else ROWS
-        files = options.files or FILES
-        return [
-            read_input(spark, item, self._job, streaming=self._is_stream, files=files, rows=rows, access=self._access)
-            for item in self._inputs
-        ]
-
-    def _start(self, spark: SparkSession, delivery: Delivery) -> StreamingQuery:
-        frames = self._read(spark)
-        reached = Reached(self._options.checkpoint, self._folder) if len(frames) > 1 else None
-        if reached is not None:
-            frames = [frame.unionAll(reached.tell(spark, number)) for number, frame in enumerate(frames)]
-        parcels = run_stream(frames, self._job, open_stage, self._lateness)
-
-        def take(batch: DataFrame, number: int) -> None:
-            delivery.deliver(batch, number)
-            if reached is not None:
-                reached.remember(delivery.reached)
-
-        writer = parcels.writeStream.foreachBatch(take).outputMode("append")
-        writer = writer.option("checkpointLocation", uri_of(self._options.checkpoint))
-        if self._options.once:  # it also lets time move on behind the last batch that has facts
-            self._query = writer.trigger(availableNow=True).start()
+            self._telling(delivery, tell)
         else:
-            milliseconds = round((self._options.every or _EVERY) * 1000)
-            self._query = writer.trigger(processingTime=f"{milliseconds} milliseconds").start()
-        return self._query
-
-    def _acknowledge(self) -> None:
-        """Let go what is read of outboxes, once the stream has come to its end."""
-        progress = None if self._query is None else self._query.lastProgress
-        if progress is not None:
-            acknowledge(self._inputs, self._access, progress.json)
+            stream = self._stream(spark, self._checkpoint)
+            self._telling(delivery, lambda: stream.run(self._job, delivery))
 
     def _show_violation(self, told: Told) -> None:
         violation = Violation(*told)
@@ -257,6 +255,8 @@ class _Run:
                 say(f"{name}: {number}")
         if self._arrived:
             return 128 + self._arrived[0]
+        if self._outcome is not None:
+            return self._outcome
         return BAD if counts[VIOLATIONS] or (self._options.strict and counts[LETTERS]) else DONE
 
     def _note_far_ahead(self) -> None:
@@ -275,12 +275,12 @@ def history_settings(inputs: Sequence[Input]) -> dict[str, str]:
 def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
     """What Spark is set to for a job as a stream; `cores` are those of this machine, None on a cluster.
 
-    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine are some more
-    than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
+    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine each core has one,
+    since each costs something in every batch; two at least, so that another machine that goes on can use as many.
     """
     partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
     chosen = {"spark.sql.shuffle.partitions": str(partitions)}
-    if not needs_quiet_batches(job, open_stage):
+    if not needs_quiet_batches(job, opener(job)):
         chosen[_QUIET_BATCHES] = "false"
     return {**STREAM_SETTINGS, **_SMALL_PLANS, **chosen}
 
@@ -319,8 +319,10 @@ def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence
         "--buckets": str(job.buckets),
         "--lateness": str(lateness),
         "--start": str(job.start),
-    }
+    } | ({} if job.keep is None else {"--keep": f"{job.keep:g} s"})
 
 
 def _place(item: Input) -> str:
+    if item.format == "kafka":  # brokers come and go, and how they are reached changes: the offsets are those of the topics
+        return parse_topics(item.path, written=False).names
     return item.path if item.format == "table" else uri_of(item.path)

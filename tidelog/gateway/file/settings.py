@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from tidelog.connectors.transport.bounds import Count, NotNegative, NotNegativeCount, Positive, Share
 from tidelog.connectors.transport.secret import Secret
 from tidelog.gateway.kinds.settings import EndSettings
+from tidelog.runtime.ports.actors import MOST_WORKERS
 
+LEAST_WORKER_BYTES: Final = 1_000_000
+"""With less a worker can hold nothing."""
+Workers = Annotated[int, msgspec.Meta(ge=1, le=MOST_WORKERS)]
 Duration = str | int | float
 """A length of time as `run` takes it: a number of the program's units, or text such as `10 s`."""
 
@@ -69,7 +73,7 @@ class ProgramSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
-    workers: Count = 1
+    workers: Workers = 1
     actors: Literal["one", "islands", "rule"] | None = None
 
 
@@ -95,7 +99,7 @@ class SupervisionSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
     within: Positive = 60.0
     """Seconds."""
     poisons: NotNegativeCount = 100
-    worker_bytes: Count | None = None
+    worker_bytes: Annotated[int, msgspec.Meta(ge=LEAST_WORKER_BYTES)] | None = None
     """How much memory a worker may take for what it holds."""
     spares: bool = True
     answers_within: Annotated[float, msgspec.Meta(ge=1)] = 60.0
@@ -156,7 +160,7 @@ class GatewaySettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     clock: Duration | None = None
     max_ahead: Duration | None = None
     idle_after: NotNegative | None = None
-    workers: Count = 1
+    workers: Workers = 1
     actors: Literal["one", "islands", "rule"] | None = None
     programs: tuple[ProgramSettings, ...] = ()
     state: str = ""

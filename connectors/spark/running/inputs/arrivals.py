@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.spark.running.column_routes import ColumnRoutes
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.parcels import Parcels, Routes, needs_places
+from tidelog.connectors.spark.running.parcels import Parcels, needs_places
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record
 from tidelog.runtime.frames.columns import ColumnBatch, Pool
@@ -37,9 +37,9 @@ class Arrivals:
         begin_task()
         self._number = number
         self._input = struct.pack(">I", number)
-        self._routes = Routes(job.stages, job.buckets)
+        self._routes = job.routes
         self.pool = Pool()
-        self._column_routes = ColumnRoutes(job.stages, job.buckets, self.pool)
+        self._column_routes = ColumnRoutes(job.stages, job.buckets, self.pool, whole=job.keep is not None)
         self._is_ordered = needs_places(job.stages)
         self._parcels = Parcels()
         self._origin = b""

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from tidelog.connectors.files.history_files import LinesInColumns
 from tidelog.connectors.formats.csv.decoder import split_row
 from tidelog.connectors.formats.decoding import Decoder
 from tidelog.connectors.formats.formats import make_decoder
@@ -23,7 +24,7 @@ from tidelog.connectors.formats.framing import LineReader
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, escape, location
 from tidelog.connectors.spark.running.job import Job
-from tidelog.connectors.spark.running.parcels import COLUMNS
+from tidelog.connectors.spark.running.parcels import COLUMNS, needs_places
 from tidelog.plans.diagnostics.errors import DataError
 from tidelog.runtime.ports.interfaces import Batch
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 """How many bytes of a file that comes as one row are read at once."""
+COLUMNS_CHUNK = 1 << 22
+"""The same of one that becomes columns."""
 BLOCK = ("file_path", "file_block_start", "file_block_length", "file_size")
 """What Spark tells of the block that a row is from."""
 _SPANNING = (
@@ -64,6 +67,8 @@ def read_lines(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
     blocks = frame.select(value, *[F.col(f"_metadata.{name}").alias(name) for name in BLOCK])
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
+        if is_whole and not needs_places(job.stages):
+            return WholeFiles(item, job).read(batches)
         return BlocksOfTask(item, job, header).read(batches)
 
     return blocks.mapInArrow(read, COLUMNS)
@@ -134,6 +139,44 @@ class BlocksOfTask:
         yield from self._arrivals.take(read.records, read.rejected)
 
 
+class WholeFiles:
+    """What a worker does with files of CSV, each of which comes as one row: their facts go on in columns."""
+
+    def __init__(self, item: Input, job: Job) -> None:
+        self._schema = job.plan.schema
+        self._decoder = make_decoder(item.format, self._schema, item.path, item.predicate)
+        self._arrivals = Arrivals(job, item.number)
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The parcels of whole texts: a column `value`, and those of `BLOCK`."""
+        for batch in batches:
+            paths = batch.column("file_path").to_pylist()
+            for text, path in zip(batch.column("value"), map(plain_path, paths), strict=True):
+                self._arrivals.begin(path, 0)
+                decoder = self._decoder.for_stream(path)
+                try:
+                    yield from self._in_columns(decoder, text.as_buffer())
+                except DataError:  # its header is wrong, so that nothing of it has been taken: each row is told
+                    reader = LineReader(decoder.for_stream(path), goes_on=True)
+                    read = reader.feed(text.as_buffer().to_pybytes())
+                    yield from self._arrivals.take(read.records, read.rejected)
+                    read = reader.finish()
+                    yield from self._arrivals.take(read.records, read.rejected)
+        yield from self._arrivals.finish()
+
+    def _in_columns(self, decoder: Decoder, text: pa.Buffer) -> Iterator[pa.RecordBatch]:
+        reader = LinesInColumns(decoder, self._schema, self._arrivals.pool)
+        for lines in _whole_lines(memoryview(text)):
+            reader.read(lines)
+            yield from self._taken(reader)
+        reader.finish()
+        yield from self._taken(reader)
+
+    def _taken(self, reader: LinesInColumns) -> Iterator[pa.RecordBatch]:
+        for facts in reader.gathered.drain():
+            yield from self._arrivals.take_columns(facts)
+
+
 class _Block:
     """A file, or a part of one, while it is read. With `bound`, its header has to be that one; without, it has its own.
 
@@ -180,6 +223,16 @@ class _Block:
             )
             raise DataError(reason, self._path)
         self._is_checked = True
+
+
+def _whole_lines(text: memoryview) -> Iterator[bytes]:
+    """A text piece by piece, each of which ends with a line, but for one that is longer than a piece."""
+    begin = 0
+    while begin < len(text):
+        piece = bytes(text[begin : begin + COLUMNS_CHUNK])
+        end = piece.rfind(b"\n") + 1 if begin + len(piece) < len(text) else len(piece)
+        yield piece[: end or len(piece)]
+        begin += end or len(piece)
 
 
 def _pieces(values: pa.Array) -> Iterator[bytes]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
+from tidelog.connectors.spark.arrow_types import arrow_type
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals, runs
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
 from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
@@ -36,7 +36,7 @@ def read_frame(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
     SpecError where its columns are not those of the predicate's facts.
     """
     frame = _open(spark, item, streaming=streaming, files=files)
-    if item.format == "parquet" and travels_in_columns(job, streaming=streaming):
+    if item.format == "parquet" and not streaming and travels_in_columns(job):
         opened = opened_files(frame, _layout(frame, item, job), item, job)
         if opened is not None:
             return opened
@@ -54,7 +54,7 @@ def rows_as_parcels(frame: DataFrame, item: Input, job: Job) -> DataFrame:
         frame = frame if wanted is None else frame.where(wanted)
     rows = frame.select(*[column_of(name).alias(f"c{i}") for i, name in enumerate(layout.columns)], *_origin(item))
 
-    in_columns = travels_in_columns(job, streaming=frame.isStreaming)
+    in_columns = travels_in_columns(job)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
         return RowsOfTask(item, job, layout, in_columns=in_columns).read(batches)
@@ -69,9 +69,9 @@ def _layout(frame: DataFrame, item: Input, job: Job) -> Layout:
         raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
 
 
-def travels_in_columns(job: Job, *, streaming: bool) -> bool:
-    """Whether facts of rows go on in columns: over history, where no stage needs the order of their arrival."""
-    return not streaming and not needs_places(job.stages)
+def travels_in_columns(job: Job) -> bool:
+    """Whether facts of rows go on in columns: where no stage needs the order of their arrival."""
+    return not needs_places(job.stages)
 
 
 def _open(spark: SparkSession, item: Input, *, streaming: bool, files: int) -> DataFrame:
@@ -145,7 +145,7 @@ def layout_of_frame(table: StructType, predicate: str, schema: Schema) -> Layout
     columns: list[tuple[str, pa.DataType]] = []
     for column in table.fields:
         try:
-            columns.append((column.name, to_arrow_type(column.dataType)))
+            columns.append((column.name, arrow_type(column.dataType)))
         except PySparkException:
             if not fields or column.name in (*fields, *TIMES):
                 kind = column.dataType.simpleString()

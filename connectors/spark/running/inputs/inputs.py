@@ -1,4 +1,4 @@
-"""What a program on Spark reads, as parcels: files and folders of text or of Parquet, tables, and outboxes."""
+"""What a program on Spark reads, as parcels: files and folders of text or of Parquet, tables, outboxes, and topics."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tidelog.connectors.lake.gateways.origins import NO_ACCESS, Access
 from tidelog.connectors.spark.cluster.queries import why
 from tidelog.connectors.spark.running.inputs.blocks import read_lines
 from tidelog.connectors.spark.running.inputs.frames import read_frame
+from tidelog.connectors.spark.running.inputs.kafka_records import read_records
 from tidelog.connectors.spark.running.inputs.locations import FILES, ROWS, Input, check_streamed, parse_input
 from tidelog.connectors.spark.running.inputs.outbox_rows import read_outbox
 from tidelog.connectors.spark.running.inputs.whole_files import read_whole_files
@@ -36,7 +37,8 @@ def read_input(
     """The parcels of all that an input holds; as a stream, of all that it will hold. Nothing runs yet but for a look at
     what is there.
 
-    A batch of a stream takes so many `files`, and so many `rows` of an outbox, at most; gateways are asked with `access`.
+    A batch of a stream takes so many `files`, and so many `rows` of an outbox or of topics, at most; gateways are asked with
+    `access`.
     What is no fact becomes a letter. SpecError where there is nothing to read, or its columns are not those of a fact;
     DataError where a CSV header is wrong.
     """
@@ -45,6 +47,8 @@ def read_input(
     try:
         if item.format == "outbox":
             return read_outbox(spark, item, job, streaming=streaming, access=access, rows=rows)
+        if item.format == "kafka":
+            return read_records(spark, item, job, streaming=streaming, rows=rows)
         if item.format == "parquet" and item.skips_damaged:
             return read_whole_files(spark, item, job, streaming=streaming, files=files)
         read = read_frame if item.format in ("parquet", "table", "delta") else read_lines

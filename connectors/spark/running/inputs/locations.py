@@ -10,17 +10,19 @@ from urllib.parse import unquote
 
 from tidelog.connectors.files.folders import files_in
 from tidelog.connectors.formats.endings import compression_of, format_of_path
-from tidelog.connectors.lake.lake import is_table, predicate_of
-from tidelog.connectors.lake.places import is_remote
+from tidelog.connectors.lake.delta.lake import is_table
+from tidelog.connectors.lake.places import is_remote, predicate_of
 from tidelog.connectors.outbox.client import FORM, check_address, is_address
 from tidelog.connectors.outbox.file import FILE
+from tidelog.connectors.spark.running.kafka import is_kafka, parse_topics
 from tidelog.connectors.spec import check_readable, parse_spec, split_options
 from tidelog.plans.diagnostics.errors import SpecError
 
 FORMATS = ("facts", "jsonl", "csv", "parquet", "delta")
 """What files may hold; `delta` is a table of Delta Lake, as `ingest` makes them."""
 ACCEPTED = (
-    f"a path, `file:PATH`, `table:NAME`, `outbox:DIR`, `outbox:{FORM}`, or a URI such as `s3a://BUCKET/PATH`; "
+    f"a path, `file:PATH`, `table:NAME`, `outbox:DIR`, `outbox:{FORM}`, `kafka:HOST:PORT/TOPIC`, or a URI such as "
+    "`s3a://BUCKET/PATH`; "
     "`facts+`, `jsonl+`, `csv+`, `parquet+` or `delta+` before it names the format"
 )
 """What a SPEC may be, for messages."""
@@ -42,9 +44,10 @@ _GLOB = re.compile(r"[{}\[\]*?\\]")
 class Input:
     """What to read. Plain data: it is sent to Spark's workers.
 
-    `number` is its place among all inputs. `path` is a file, a folder, a glob or a URI, for a table its name, and for an
-    outbox its directory or its address. A CSV or Parquet file, or a table, holds facts of `predicate`; of
-    text it is all that it may hold, if it is told. With `skips_damaged`, a Parquet file that is damaged is a letter.
+    `number` is its place among all inputs. `path` is a file, a folder, a glob or a URI, for a table its name, for an outbox
+    its directory or its address, and for topics of Kafka the whole SPEC. A CSV or Parquet file, or a table, holds facts of
+    `predicate`; of text it is all that it may hold, if it is told. With `skips_damaged`, a Parquet file that is damaged is a
+    letter.
     """
 
     number: int
@@ -60,6 +63,9 @@ def parse_input(spec: str, number: int) -> Input:
     >>> parse_input("csv+s3a://plant/readings/?predicate=temp", 1)
     Input(number=1, format='csv', path='s3a://plant/readings/', predicate='temp', skips_damaged=False)
     """
+    if is_kafka(spec):
+        parse_topics(spec, written=False)
+        return Input(number, "kafka", spec)
     told = _FORMAT.match(spec)
     rest, options = split_options(spec, told[2] if told else spec)
     if "by" in options:
@@ -71,7 +77,7 @@ def parse_input(spec: str, number: int) -> Input:
     found = _SCHEME.match(rest)
     scheme = found[1].lower() if found else "-" if rest == "-" else "file"
     if scheme in ("-", *_SOCKETS):
-        raise SpecError(f"`{spec}`: Spark reads files, folders, tables and outboxes")
+        raise SpecError(f"`{spec}`: Spark reads files, folders, tables, outboxes and topics of Kafka")
     if scheme == "file":
         path = parse_spec(spec.removeprefix("parquet+").removeprefix("delta+")).path
         kind = _kind_of_local(spec, path, kind)
@@ -98,7 +104,7 @@ def check_streamed(item: Input) -> None:
     """SpecError where it cannot be read as a stream."""
     if item.format == "delta":
         raise SpecError(f"cannot read `{item.path}` as a stream: a stream reads the outboxes of which its tables are made")
-    if item.format not in ("table", "outbox") and os.path.isfile(item.path):
+    if item.format not in ("table", "outbox", "kafka") and os.path.isfile(item.path):
         raise SpecError(f"cannot read `{item.path}` as a stream: a stream reads a folder, in which files appear")
 
 

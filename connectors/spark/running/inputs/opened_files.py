@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
 from tidelog.connectors.sources.parquet_source import first_line, open_parquet
+from tidelog.connectors.spark.arrow_types import arrow_type
 from tidelog.connectors.spark.running.inputs.arrivals import Arrivals
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
 from tidelog.connectors.spark.running.inputs.locations import Input
@@ -62,7 +62,7 @@ class _PartsOfTask:
 
     def __init__(self, item: Input, job: Job, layout: Layout, table: StructType) -> None:
         self._item, self._job, self._layout = item, job, layout
-        self._kinds = {name: to_arrow_type(table[name].dataType) for name in layout.columns}
+        self._kinds = {name: arrow_type(table[name].dataType) for name in layout.columns}
 
     def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The parcels of these parts."""

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
+from tidelog.connectors.spark.arrow_types import arrow_type
 from tidelog.connectors.spark.running.inputs.blocks import plain_path
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame, travels_in_columns
 from tidelog.connectors.spark.running.inputs.locations import FILES, Input, escape, location
@@ -72,12 +72,12 @@ class FilesOfTask:
 
     def __init__(self, item: Input, job: Job, kinds: StructType, folders: Iterable[str], *, streaming: bool) -> None:
         self._item, self._job = item, job
-        self._in_columns = travels_in_columns(job, streaming=streaming)
+        self._in_columns = travels_in_columns(job)
         try:
             self._layout = layout_of_frame(kinds, item.predicate or "", job.plan.schema)
         except DataError as error:
             raise SpecError(f"cannot read `{item.path}`: {error.reason}") from None
-        self._kinds = {name: to_arrow_type(kinds[name].dataType) for name in self._layout.columns}
+        self._kinds = {name: arrow_type(kinds[name].dataType) for name in self._layout.columns}
         named = sorted(self._kinds.keys() & set(folders))
         if named:
             told = f"its column `{named[0]}` is in names of folders, and not in the files"

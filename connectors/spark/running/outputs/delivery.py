@@ -1,7 +1,7 @@
 """Delivery: parcels for users leave Spark, each kind to where it belongs.
 
 A stream's batch may be delivered again after a crash. Tables then hold it once, since it replaces what it had written;
-lines, and what is said of violations and of records that could not be used, come again.
+lines, records of Kafka, and what is said of violations and of records that could not be used, come again.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
 from tidelog.connectors.lake.arguments import column_of
 from tidelog.connectors.outbox.file import describe
+from tidelog.connectors.spark.running.outputs.kafka_sink import KafkaRecords
 from tidelog.connectors.spark.running.outputs.lines import sorted_lines, writing
-from tidelog.connectors.spark.running.outputs.sinks import Lines, parse_sinks
+from tidelog.connectors.spark.running.outputs.sinks import Lines, Tables, parse_sinks
 from tidelog.connectors.spark.running.outputs.table_rows import table_rows
 from tidelog.connectors.spark.running.outputs.table_sinks import TableSink, table_sink
 from tidelog.connectors.spark.running.parcels import (
@@ -85,14 +84,23 @@ class Delivery:
         self._outputs = tuple(plan.outputs)
         self._asked = HypotheticalEncoder(plan.schema, TimeFormatter(plan.timeline, iso))
         parsed = parse_sinks(sinks, self._schema, iso=iso, is_stream=bool(checkpoint))
-        self._sinks = [sink if isinstance(sink, Lines) else table_sink(sink, checkpoint) for sink in parsed]
+        self._sinks: list[Lines | TableSink | KafkaRecords] = [
+            sink
+            if isinstance(sink, Lines)
+            else table_sink(sink, checkpoint)
+            if isinstance(sink, Tables)
+            else KafkaRecords(sink, self._schema, self._outputs, checkpoint, emit=emit, iso=iso)
+            for sink in parsed
+        ]
         self._emit, self._iso = emit, iso
         self._on_letters, self._on_violation = on_letters, on_violation
 
     def open(self, spark: SparkSession) -> None:
         """Look at the tables that only Spark reaches."""
         for sink in self._sinks:
-            if not isinstance(sink, Lines):
+            if isinstance(sink, KafkaRecords):
+                sink.open(spark)
+            elif not isinstance(sink, Lines):
                 sink.open(spark, self._outputs)
 
     def deliver(self, parcels: DataFrame, batch: int | None = None) -> None:
@@ -134,13 +142,13 @@ class Delivery:
 
     def _say(self, parcels: DataFrame) -> None:
         if LETTER in self._present:
-            rows = parcels.where(F.col("kind") == LETTER).select("row").toLocalIterator()
+            rows = parcels.where(f"kind = {LETTER}").select("row").toLocalIterator()
             letters = (letter_of(bytes(row.row)) for row in rows)
             while some := list(islice(letters, _LETTERS_AT_ONCE)):
                 self.counts[LETTERS] += len(some)
                 self._on_letters(some)
         if VIOLATION in self._present:
-            for told in _violations(parcels.where(F.col("kind") == VIOLATION)):
+            for told in _violations(parcels.where(f"kind = {VIOLATION}")):
                 self.counts[VIOLATIONS] += 1
                 self._on_violation(told)
 
@@ -152,6 +160,9 @@ class Delivery:
                     self._write_lines(facts, sum(sizes.values()), sink.format, write)
                     if sink.format == "jsonl" and ASKED in self._present:
                         self._write_asked(parcels, write)
+            elif isinstance(sink, KafkaRecords):
+                if sizes:
+                    sink.write(facts, sum(sizes.values()), batch)
             else:
                 self._write_tables(facts, sizes, batch, sink)
 
@@ -169,7 +180,7 @@ class Delivery:
     def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, sink: TableSink) -> None:
         """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""
         for predicate in self._outputs if batch is None else sizes:
-            own = facts.where(F.col("name") == predicate).coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
+            own = facts.where(f"name = '{predicate}'").coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
             rows = table_rows(own, predicate, self._tables, self._schema.timeline)
             sink.write(rows, predicate, batch, column_of(self._tables.predicates[predicate]))
 

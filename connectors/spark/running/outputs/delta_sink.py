@@ -14,14 +14,15 @@ import pyarrow as pa
 
 from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.columns import DATE, column_in, fact_schema, has_dates_in, widened
-from tidelog.connectors.lake.commits import commit
-from tidelog.connectors.lake.files import Added, TableFiles
-from tidelog.connectors.lake.lake import open_lake
-from tidelog.connectors.lake.library import Conflict, deltalake, storage_options, told
-from tidelog.connectors.lake.rewriting import evolve
+from tidelog.connectors.lake.delta.commits import commit
+from tidelog.connectors.lake.delta.files import Added, TableFiles
+from tidelog.connectors.lake.delta.lake import open_delta_lake, open_table
+from tidelog.connectors.lake.delta.library import told
+from tidelog.connectors.lake.delta.rewriting import evolve
+from tidelog.connectors.lake.delta.syncing import mend, sync_versions
+from tidelog.connectors.lake.delta.table import DeltaLakeTable
 from tidelog.connectors.lake.rows import by_day, with_day
-from tidelog.connectors.lake.syncing import mend, sync_versions
-from tidelog.connectors.lake.upkeep import keep_up
+from tidelog.connectors.lake.tables import Conflict, keep_up
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
@@ -40,13 +41,13 @@ class DeltaTables:
     """
 
     def __init__(self, path: str, checkpoint: str) -> None:
-        self._lake, self._checkpoint = open_lake(path), checkpoint
+        self._lake, self._checkpoint = open_delta_lake(path), checkpoint
 
     def open(self, spark: SparkSession, predicates: Iterable[str]) -> None:
         """SpecError where a run over history would add to a table."""
         for predicate in predicates:
             mend(self._lake.uri(predicate))
-            if not self._checkpoint and self._lake.open(predicate) is not None:
+            if not self._checkpoint and open_table(self._lake.uri(predicate)) is not None:
                 raise SpecError(f"the table {self._lake.uri(predicate)} is there already: history goes to a new one")
 
     def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
@@ -73,25 +74,16 @@ class DeltaTables:
                 if attempt == _ATTEMPTS - 1:
                     raise
         sync_versions(table, since)
-        keep_up(table, since)
+        keep_up(DeltaLakeTable(self._lake.uri(predicate), table), since)
 
     def _prepared(self, predicate: str, arguments: ArgumentColumn, dates: bool) -> DeltaTable:
         """The table, with the columns that are wanted."""
         uri = self._lake.uri(predicate)
         wanted = fact_schema(arguments, dates)
-        table = self._lake.open(predicate)
+        table = open_table(uri)
         if table is None:
-            with told(f"cannot write the table `{uri}`"):
-                deltalake().DeltaTable.create(
-                    uri,
-                    wanted,
-                    mode="ignore",
-                    partition_by=[DATE] if dates else None,
-                    name=predicate,
-                    description="derived facts, by tidelog",
-                    storage_options=storage_options(uri),
-                )
-            table = self._lake.open(predicate)
+            self._lake.create(predicate, wanted, {}, "derived facts, by tidelog")
+            table = open_table(uri)
             if table is None:
                 raise ConnectorError(f"cannot write the table `{uri}`: it is gone again")
         found = pa.schema(table.schema().to_arrow())

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
-import msgspec
+from py4j.protocol import Py4JError
 
 from tidelog.connectors.store.syncing import make_folder, replace_file
-from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
-_CHECKPOINT = "tidelog.json"
 _TABLES = "_tidelog.json"  # what begins so is no table to readers
 
 
@@ -58,11 +55,34 @@ class LocalFolder:
         replace_file(self._path / name, text)
 
 
+def replace_remote(spark: Any, new: Any, path: Any, text: str) -> None:
+    """Put a text in the place of a file, all of it or nothing, by a file beside it; both are paths of Hadoop's."""
+    gateway, java = spark.sparkContext._gateway, spark.sparkContext._jvm
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    try:
+        context = java.org.apache.hadoop.fs.FileContext.getFileContext(path.toUri(), settings)
+    except Py4JError:  # a store of objects that has no such: there a file is seen once it is whole
+        _write(path.getFileSystem(settings), path, text)
+        return
+    _write(path.getFileSystem(settings), new, text)
+    options = gateway.new_array(java.org.apache.hadoop.fs.Options.Rename, 1)
+    options[0] = java.org.apache.hadoop.fs.Options.Rename.OVERWRITE  # `FileSystem.rename` may leave alone what is there
+    context.rename(new, path, options)
+
+
+def _write(files: Any, path: Any, text: str) -> None:
+    stream = files.create(path, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
 class RemoteFolder:
     """A folder that Spark reaches by the scheme of its URI, such as `s3a://bucket/folder`."""
 
     def __init__(self, spark: Any, uri: str) -> None:
-        self.place = uri
+        self.place, self._spark = uri, spark
         self._java = spark.sparkContext._jvm
         self._path = self._to("")
         self._files = self._path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
@@ -85,50 +105,7 @@ class RemoteFolder:
             stream.close()
 
     def write(self, name: str, text: str) -> None:
-        new = self._to(f".{name}.new")
-        stream = self._files.create(new, True)
-        try:
-            stream.write(bytearray(text.encode()))
-        finally:
-            stream.close()
-        if not self._files.rename(new, self._to(name)):
-            raise ConnectorError(f"cannot write `{self.place}/{name}`")
-
-
-class _Checkpoint(msgspec.Struct, frozen=True):
-    """Which checkpoint it is, and of what run."""
-
-    id: str
-    run: dict[str, str]
-
-
-def claim_checkpoint(folder: Folder, run: Mapping[str, str]) -> str:
-    """What tells this checkpoint from every other; SpecError where it belongs to another run than that of these options.
-
-    `run` tells what must stay the same, each by what users call it.
-    """
-    try:
-        text = folder.read(_CHECKPOINT)
-        if text is None:
-            if not folder.is_empty():
-                raise _foreign(folder)
-            made = _Checkpoint(uuid4().hex, dict(run))
-            folder.write(_CHECKPOINT, msgspec.json.encode(made).decode())
-            return made.id
-        found = msgspec.json.decode(text, type=_Checkpoint)
-    except msgspec.MsgspecError:
-        raise _foreign(folder) from None
-    except OSError as error:
-        raise SpecError(f"cannot write the checkpoint `{folder.place}`: {error.strerror}") from None
-    differing = [name for name in {**found.run, **run} if found.run.get(name) != run.get(name)]
-    if differing:
-        names = ", ".join(differing)
-        raise SpecError(f"the checkpoint `{folder.place}` is that of a run with another {names}: choose another folder")
-    return found.id
-
-
-def _foreign(folder: Folder) -> SpecError:
-    return SpecError(f"`{folder.place}` holds something else than a checkpoint of `spark run`: choose another folder")
+        replace_remote(self._spark, self._to(f".{name}.new"), self._to(name), text)
 
 
 def claim_tables(folder: Folder, checkpoint: str) -> None:

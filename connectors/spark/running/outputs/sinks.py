@@ -1,5 +1,5 @@
 """Where a program on Spark writes: SPEC as `run` knows it, where it can be, and for one table a predicate `parquet:DIR`,
-`delta:DIR` and `iceberg:CATALOG.NAMESPACE`."""
+`delta:DIR` and `iceberg:CATALOG.NAMESPACE`; or a topic of Kafka."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Literal, cast
 from tidelog.connectors.formats.formatting import TimeFormatter
 from tidelog.connectors.lake.places import is_remote, uri_of
 from tidelog.connectors.opening import open_sink
+from tidelog.connectors.spark.running.kafka import Topics, is_kafka, parse_topics
 from tidelog.connectors.spec import parse_spec
 from tidelog.plans.data.facts import Schema
 from tidelog.plans.diagnostics.errors import SpecError
@@ -44,7 +45,22 @@ class Tables:
         return uri_of(self.path) if self.format == "parquet" else f"delta:{uri_of(self.path)}"
 
 
-def parse_sinks(specs: Sequence[str], schema: Schema, *, iso: bool, is_stream: bool) -> list[Lines | Tables]:
+@dataclass(frozen=True, slots=True)
+class Records:
+    """One fact a record, to a topic of Kafka."""
+
+    topics: Topics
+
+    @property
+    def path(self) -> str:
+        """It is nowhere in a file system."""
+        return ""
+
+
+AnySink = Lines | Tables | Records
+
+
+def parse_sinks(specs: Sequence[str], schema: Schema, *, iso: bool, is_stream: bool) -> list[AnySink]:
     """The sinks of a run; SpecError where one cannot be, as a stream's file, or is there twice."""
     TimeFormatter(schema.timeline, iso)
     found = [_parse(spec, schema, iso, is_stream) for spec in specs]
@@ -58,7 +74,9 @@ def parse_sinks(specs: Sequence[str], schema: Schema, *, iso: bool, is_stream: b
     return found
 
 
-def _parse(spec: str, schema: Schema, iso: bool, is_stream: bool) -> Lines | Tables:
+def _parse(spec: str, schema: Schema, iso: bool, is_stream: bool) -> AnySink:
+    if is_kafka(spec):
+        return Records(parse_topics(spec, written=True))
     tables = _TABLES.match(spec)
     if tables:
         form = cast(Literal["parquet", "delta"], tables[1])
@@ -70,11 +88,13 @@ def _parse(spec: str, schema: Schema, iso: bool, is_stream: bool) -> Lines | Tab
         return Tables(iceberg[1], "iceberg")
     parsed = parse_spec(spec, allow_remote=True)
     if parsed.scheme not in ("-", "file"):
-        raise SpecError(f"`{spec}`: what runs on Spark writes to `-`, to files, and to tables, such as `parquet:DIR`")
+        raise SpecError(
+            f"`{spec}`: what runs on Spark writes to `-`, to files, to tables, such as `parquet:DIR`, and to topics of Kafka"
+        )
     if is_stream and parsed.scheme == "file":
         raise SpecError(
-            f"`{spec}`: a stream writes to `-` and to tables, such as `parquet:DIR`; after a crash a batch is told again, "
-            "which a file cannot take back"
+            f"`{spec}`: a stream writes to `-`, to tables, such as `parquet:DIR`, and to topics of Kafka; after a crash a "
+            "batch is told again, which a file cannot take back"
         )
     if parsed.path.endswith(".parquet") or os.path.isdir(parsed.path):
         raise SpecError(f"`{spec}`: tables go to a folder, which `parquet:DIR` names")

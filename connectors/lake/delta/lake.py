@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tidelog.connectors.lake.library import deltalake, storage_options, told
-from tidelog.connectors.lake.places import is_remote, on_this_machine
+from tidelog.connectors.lake.columns import DATE
+from tidelog.connectors.lake.delta.library import LOG, deltalake, storage_options, told
+from tidelog.connectors.lake.delta.syncing import mend
+from tidelog.connectors.lake.delta.table import DeltaLakeTable
+from tidelog.connectors.lake.places import folder_of, is_remote, on_this_machine, predicate_of
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from deltalake import DeltaTable
 
-LOG = "_delta_log"
-"""The folder in a table that makes it one."""
-
 _S3 = ("s3://", "s3a://")
-_PLAIN = re.compile(r"[A-Za-z0-9-]")
-_ESCAPED = re.compile(r"(?:~[0-9A-F]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
-class Lake:
+class DeltaLake:
     """A place with tables. Plain data: it can be sent elsewhere. `place` is a path, or `s3://BUCKET/PATH`."""
 
     place: str
@@ -32,9 +31,37 @@ class Lake:
         """Where the table of a predicate is."""
         return f"{self.place}/{folder_of(predicate)}"
 
-    def open(self, predicate: str) -> DeltaTable | None:
+    def open(self, predicate: str) -> DeltaLakeTable | None:
         """The newest version of a table; None where there is none. ConnectorError where it cannot be read."""
-        return open_table(self.uri(predicate))
+        uri = self.uri(predicate)
+        table = open_table(uri)
+        return None if table is None else DeltaLakeTable(uri, table)
+
+    def create(
+        self,
+        predicate: str,
+        schema: pa.Schema,
+        properties: Mapping[str, str],
+        description: str = "maximal intervals of derived facts, by tidelog",
+    ) -> None:
+        """Make the table of a predicate, unless there is one. ConnectorError where that cannot be."""
+        uri = self.uri(predicate)
+        with told(f"cannot write the table `{uri}`"):
+            deltalake().DeltaTable.create(
+                uri,
+                schema,
+                mode="ignore",
+                partition_by=[DATE] if DATE in schema.names else None,
+                name=predicate,
+                description=description,
+                configuration=dict(properties),
+                storage_options=storage_options(uri),
+                raise_if_key_not_exists=False,
+            )
+
+    def mend(self, predicate: str) -> list[str]:
+        """Take back what a power failure has torn at the end of a table; what was done, a line each."""
+        return mend(self.uri(predicate))
 
     def predicates(self) -> list[str]:
         """Of which predicates there are tables, in order. ConnectorError where that cannot be seen."""
@@ -58,19 +85,19 @@ class Lake:
         return [name.strip("/") for name, log in logs if files.get_file_info(log)]
 
 
-def open_lake(place: str) -> Lake:
+def open_delta_lake(place: str) -> DeltaLake:
     """The tables at a folder of this machine, or at `s3://BUCKET/PATH` (`s3a:` is the same).
 
     SpecError for other places, and where the library is missing. Nothing is looked at yet.
     """
     deltalake()
     if not is_remote(place):
-        return Lake(on_this_machine(place, "tables").rstrip("/"))
+        return DeltaLake(on_this_machine(place, "tables").rstrip("/"))
     scheme = next((scheme for scheme in _S3 if place.startswith(scheme)), None)
     path = "" if scheme is None else place.removeprefix(scheme).strip("/")
     if not path:
         raise SpecError(f"`{place}`: tables are in a folder of this machine, or at `s3://BUCKET/PATH`")
-    return Lake(f"s3://{path}")
+    return DeltaLake(f"s3://{path}")
 
 
 def open_table(uri: str) -> DeltaTable | None:
@@ -89,25 +116,3 @@ def open_table(uri: str) -> DeltaTable | None:
 def is_table(path: str) -> bool:
     """Whether there is a table of Delta Lake at a path of this machine."""
     return os.path.isdir(os.path.join(path, LOG))
-
-
-def folder_of(predicate: str) -> str:
-    """A predicate's name as that of a folder, which means the same in paths and URIs.
-
-    >>> folder_of("hot"), folder_of("_too hot")
-    ('hot', '~5Ftoo~20hot')
-    """
-    letters = (
-        letter if _PLAIN.match(letter) or (place and letter in "_.") else "".join(f"~{byte:02X}" for byte in letter.encode())
-        for place, letter in enumerate(predicate)
-    )
-    return "".join(letters)
-
-
-def predicate_of(folder: str) -> str:
-    """The predicate of a folder's name.
-
-    >>> predicate_of("~5Ftoo~20hot")
-    '_too hot'
-    """
-    return _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("~", "")).decode("utf-8", "replace"), folder)

@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.library import deltalake, storage_options
+from tidelog.connectors.lake.delta.library import deltalake, storage_options
 from tidelog.connectors.lake.places import is_remote
+from tidelog.connectors.lake.rows import Times, as_type
 from tidelog.connectors.store.syncing import sync
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ _ROWS = 131_072
 
 _ENDS = ("start_time", "end_time")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-Times = tuple[float | int | None, float | int | None]
-"""From where to where, in microseconds since 1970, or in numbers where times are none; None for no bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +162,6 @@ def _may_lie(group: pq.RowGroupMetaData, low: float | int | None, high: float | 
 def _lacking(file: File, field: pa.Field, number: int) -> pa.Array:
     """A column that a file does not have: by which the table is partitioned, or which is younger than the file."""
     return pa.repeat(pa.scalar(file.day if field.name == DATE else None, field.type), number)
-
-
-def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column as the table has it: of a struct the fields that a file lacks are NULL."""
-    if not pa.types.is_struct(kind) or not pa.types.is_struct(column.type):
-        return column.cast(kind)
-    known = {column.type.field(number).name: number for number in range(column.type.num_fields)}
-    fields = [kind.field(number) for number in range(kind.num_fields)]
-    flat = column.flatten()
-    arrays = [
-        flat[known[field.name]].cast(field.type) if field.name in known else pa.nulls(len(column), field.type)
-        for field in fields
-    ]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
 def _statistics(written: pq.FileMetaData) -> dict[str, Any]:

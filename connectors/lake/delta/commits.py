@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.library import deltalake
+from tidelog.connectors.lake.delta.library import deltalake
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable, Transaction

@@ -1,0 +1,1 @@
+"""What tables cost as they grow."""

@@ -1,0 +1,1 @@
+"""Tables of Apache Iceberg in a catalog, by the library `pyiceberg`: their files, and their snapshots."""

@@ -1,0 +1,1 @@
+"""A stream goes on with another program: its checkpoint, and the states in it."""

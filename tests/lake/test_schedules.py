@@ -1,0 +1,79 @@
+"""Several who write one table, in drawn orders: each commits after others have, behind what it has read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drawing import drawn
+from tidelog.connectors.lake.conditions import parse_conditions
+from tidelog.connectors.lake.deleting import delete
+from tidelog.connectors.lake.delta.table import DeltaLakeTable
+from tidelog.connectors.lake.iceberg.table import IcebergTable
+from tidelog.connectors.lake.intervals import Run, coalesce
+from tidelog.connectors.lake.opening import open_lake
+
+from .filling import table_rows
+from .homes import Home, Kind
+from .test_tables import parcel, row, schema, writer
+
+BOXES = ("old", "new")
+"""Two outboxes of one node, as one has that was given another program: each is taken by another process."""
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@drawn(50)
+@given(
+    facts=st.lists(st.tuples(st.sampled_from(BOXES), st.integers(0, 12), st.integers(0, 3)), min_size=2, max_size=9),
+    order=st.lists(st.sampled_from([*BOXES, "compact", "delete"]), max_size=6),
+)
+def test_rows_of_one_node_in_two_outboxes_are_merged(
+    kind: Kind,
+    facts: list[tuple[str, int, int]],
+    order: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Between the reading and the commit of one, others write, compact or delete: rows that touch are one in the end, each
+    fact counts once, and of another node no row comes back."""
+    waiting: dict[str, list[tuple[int, int]]] = {box: [] for box in BOXES}
+    for box, low, length in facts:
+        waiting[box].append((low, low + length))
+    told = dict.fromkeys(BOXES, 0)
+    steps = list(order)
+
+    def step(what: str) -> None:
+        table = open_lake(place).open("hot")
+        if what in BOXES and told[what] < len(waiting[what]):
+            told[what] += 1
+            number = told[what]
+            rows = [row(each, *waiting[what][each - 1]) for each in range(max(1, number - 1), number + 1)]
+            writers[what].write([parcel(rows, of=schema(box=what, timeline="integer"))])
+        elif table is not None and what == "compact":
+            table.compact(1 << 20)
+        elif table is not None and what == "delete":
+            delete(table, [parse_conditions("node = 'other'")])
+
+    def interrupted(real: Any) -> Any:
+        def replace(self: Any, *rest: Any) -> None:
+            if steps:
+                step(steps.pop())
+            real(self, *rest)
+
+        return replace
+
+    with pytest.MonkeyPatch.context() as patch:
+        place = Home(kind, tmp_path_factory.mktemp("homes") / "own", patch).tables
+        writer(place).write([parcel([row(1, 0, 40)], of=schema("other", "third", timeline="integer"))])
+        writers = {box: writer(place) for box in BOXES}
+        for table in (DeltaLakeTable, IcebergTable):
+            patch.setattr(table, "replace", interrupted(table.replace))
+        while any(told[box] < len(waiting[box]) for box in BOXES):
+            for box in BOXES:
+                step(box)
+        step("delete")
+        found = [(each["start"], each["end"]) for each in table_rows(place, "hot")]
+    runs = [Run((), str(low), str(high), False, False, 1, 1, None, 1, "") for each in waiting.values() for low, high in each]
+    assert sorted(found) == sorted((run.start, run.end) for run in coalesce(runs, integer=True))
