@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-__all__ = ["STREAM_SETTINGS", "reason"]
+__all__ = ["STREAM_SETTINGS", "explain", "reason"]
 
 
 def reason(  # noqa: PLR0913 - every option has a default, and names what it is
@@ -38,10 +38,11 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     them), in any order; or those of the tables that tidelog writes. `program` is a text or a compiled plan.
 
     With `output` the result is the table of that predicate. Its columns are the predicate's fields, as the program or
-    `output` itself declares them, such as `"hot(node: text, value: number)"` (without them `arguments`, an array of JSON
-    texts), and the times: `start` and `end` (exact, as text; NULL where the interval has no end), `start_time` and
-    `end_time` (timestamps where the program declares a unit, otherwise doubles), `start_open` and `end_open`. Rows that are
-    no facts, late ones and violated constraints are `problems`: they fail the query, or are dropped.
+    `output` itself declares them, such as `"hot(node: text, value: number)"`, or as they follow from the rules and the
+    frames: `"hot(*)"` (without any `arguments`, an array of JSON texts). Beside them are the times: `start` and `end`
+    (exact, as text; NULL where the interval has no end), `start_time` and `end_time` (timestamps where the program declares
+    a unit, otherwise doubles), `start_open` and `end_open`. Rows that are no facts, late ones and violated constraints are
+    `problems`: they fail the query, or are dropped.
 
     Without `output` the result is one table with all answers: `predicate`, `arguments` and the times. A problem is a row of
     it, with a text in `problem`.
@@ -61,16 +62,38 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     Raises ProgramError where the program is wrong or cannot be split by keys, SpecError where frames, columns and options do
     not fit it, ConnectorError where a package is missing, or what workers need and cannot be sent.
     """
-    if not isinstance(program, str | Plan):
-        raise SpecError(f"`program` is a text or a compiled plan, got {type(program).__name__}")
-    plan = compile(program) if isinstance(program, str) else program
-    spark.check_packages()
+    plan = _planned(program)
     running = import_module("tidelog.connectors.spark.running.reasoning")  # now that PySpark is there
     staged, flow = map(import_module, ("tidelog.runtime.columns.staged", "tidelog.runtime.columns.flow"))  # they need NumPy
-    frames = data if isinstance(data, Mapping) else {_only_input(plan): data}
+    frames = _named(data, plan)
     wanted = running.Wanted(output, emit, start, lateness, buckets, problems)
     found: DataFrame = running.reason(frames, plan, wanted, flow.open_flow, staged.open_history)
     return found
+
+
+def explain(data: DataFrame | Mapping[str, DataFrame], program: Plan | str) -> str:
+    """How `reason` would run a program on these frames, as text: beside `reason(…).explain()`, which is Spark's own plan.
+
+    For each frame it tells the columns that Spark reads, and the filter of Spark's that keeps rows from Python which no rule
+    needs; for each stage of the program what goes in and out, the nodes of Spark's plan that run it, and the steps in them.
+    Nothing runs. Errors are those of `reason`.
+    """
+    plan = _planned(program)
+    explained = import_module("tidelog.connectors.spark.running.explained")
+    text: str = explained.explained(_named(data, plan), plan)
+    return text
+
+
+def _planned(program: object) -> Plan:
+    """The plan of a program, and PySpark is there."""
+    if not isinstance(program, str | Plan):
+        raise SpecError(f"`program` is a text or a compiled plan, got {type(program).__name__}")
+    spark.check_packages()
+    return compile(program) if isinstance(program, str) else program
+
+
+def _named(data: DataFrame | Mapping[str, DataFrame], plan: Plan) -> Mapping[str, DataFrame]:
+    return data if isinstance(data, Mapping) else {_only_input(plan): data}
 
 
 def _only_input(plan: Plan) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas
 import pytest
+from pyspark.sql import functions as F
 
 import tidelog
 from children import WAIT
 from tidelog.connectors.spark import spark_session
 from tidelog.plans.data.facts import format_record
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
-from tidelog.spark import STREAM_SETTINGS, reason
+from tidelog.spark import STREAM_SETTINGS, explain, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,6 +65,48 @@ def test_a_batch_answers_with_typed_columns(spark: SparkSession) -> None:
     assert dict(told.dtypes)["value"] == "double"
     assert told.columns == ["node", "value", "start", "end", "start_time", "end_time", "start_open", "end_open"]
     assert facts(told.collect(), "hot", ("node", "value")) == expected(READINGS, "hot")
+
+
+def test_columns_follow_from_the_rules(spark: SparkSession) -> None:
+    """Names and types of what the program does not declare are those of the columns that the values come from."""
+    rules = "timeline integer. output top, high. top(N, V) :- temp(N, V), V > 30. "
+    rules += "high(N, ok, A) :- top(N, _), A = count() over top(N, _) in [9] by N."
+    typed = {}
+    for output in ("top(*)", "high(*)"):
+        told = reason(frame(spark).selectExpr("node", "int(value) value", "time"), rules, output=output, buckets=1)
+        typed[output] = dict(told.dtypes[:3])
+    assert typed == {
+        "top(*)": {"node": "string", "value": "bigint", "start": "string"},
+        "high(*)": {"node": "string", "arg2": "string", "a": "bigint"},
+    }
+    told = reason(frame(spark), PROGRAM, output="hot(*)", buckets=1)
+    assert facts(told.collect(), "hot", ("node", "value")) == expected(READINGS, "hot")
+    assert dict(told.dtypes)["value"] == "double"
+
+
+def test_explain_tells_what_stays_in_spark(spark: SparkSession) -> None:
+    """What Spark reads and passes over, and which of its nodes run which steps; the plan of Spark's own has these nodes."""
+    rules = "input temp(node: text, value: number). input far_from(node: text). output warm, far. "
+    rules += "warm(N) :- temp(N, V), V > 30. far(N) :- warm(N), far_from(N)."
+    frames = {"temp": frame(spark).withColumn("other", F.lit(1)), "far_from": frame(spark).select("node", "time")}
+    text = explain(frames, rules)
+    assert text.splitlines() == [
+        "temp: Spark reads node, value, time",
+        "  Filter: value > 30, or no fact",
+        "  MapInArrow read: Python makes facts of them, which go on in columns",
+        "far_from: Spark reads node, time",
+        "  Filter: none, since rules may need every row",
+        "  MapInArrow read: Python makes facts of them, which go on in columns",
+        "stage 1: far_from(K), temp(K, _) -> far(K), warm(K)",
+        "  Exchange, Sort, MapInArrow run: Python runs union; join; join on N",
+    ]
+    own = str(reason(frames, rules)._jdf.queryExecution().executedPlan().toString())
+    assert {"MapInArrow read", "MapInArrow run", "Exchange", "Sort", "Filter"} <= set(
+        re.findall(r"MapInArrow \w+|[A-Z]\w+", own)
+    )
+    assert "  Filter: none, since the program needs the first and the last time of all rows" in explain(
+        frame(spark), "timeline integer. output up. up(N) :- always temp(N, _) in [3]."
+    )
 
 
 def test_one_table_holds_all_answers_and_each_problem(spark: SparkSession) -> None:

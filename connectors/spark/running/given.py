@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import BooleanType, DataType, FractionalType, IntegralType, StringType
 
 from tidelog.connectors.spark.running.inputs.frames import layout_of_frame
+from tidelog.plans.analysis.fields import FieldGuess
 from tidelog.plans.diagnostics.errors import DataError, SpecError
 from tidelog.plans.diagnostics.suggestions import suggest
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.tree.syntax import Input
+from tidelog.plans.tree.syntax import FieldType, Input
 from tidelog.plans.tree.walk import derived, statements_of
+
+_TYPES: tuple[tuple[type[DataType], FieldType], ...] = (
+    (StringType, "text"),
+    (BooleanType, "boolean"),
+    (IntegralType, "integer"),
+    (FractionalType, "number"),
+)
 
 logger = logging.getLogger("tidelog")
 
@@ -59,6 +68,29 @@ def check_columns(data: Mapping[str, DataFrame], plan: Plan) -> None:
             layout_of_frame(frame.schema, name, plan.schema)
         except DataError as error:
             raise SpecError(f"cannot read `{name}`: {error.reason}{declared_at(plan, name)}") from None
+
+
+def given_fields(data: Mapping[str, DataFrame], plan: Plan) -> dict[str, list[FieldGuess]]:
+    """The fields of the predicates of which there are frames, as the program declares them, or else as their columns are."""
+    found: dict[str, list[FieldGuess]] = {}
+    for name, frame in data.items():
+        layout, known = layout_of_frame(frame.schema, name, plan.schema), plan.schema.predicates[name]
+        if layout.values is None:  # one column has all arguments
+            found[name] = [FieldGuess("", "any")] * known.arity
+            continue
+        columns = [(column, frame.schema[column].dataType) for column in layout.columns[: len(layout.values)]]
+        names = known.fields or [column for column, _ in columns]
+        types: Sequence[FieldType] = known.types or ["any"] * len(columns)
+        kinds = [_type_of(kind) if told == "any" else told for told, (_, kind) in zip(types, columns, strict=True)]
+        found[name] = [FieldGuess(field, kind) for field, kind in zip(names, kinds, strict=True)]
+    return found
+
+
+def _type_of(kind: DataType) -> FieldType:
+    for known, told in _TYPES:
+        if isinstance(kind, known):
+            return told
+    return "any"
 
 
 def read_of_data(plan: Plan) -> list[str]:

@@ -10,13 +10,13 @@ import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidelog.connectors.lake.arguments import PLAIN, parse_declaration
+from tidelog.connectors.lake.arguments import PLAIN, ArgumentColumn, parse_declaration
 from tidelog.connectors.outbox.file import OutboxPredicate, describe
 from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS, check_state
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.columns import interval_columns
 from tidelog.connectors.spark.running.clock import Clock
-from tidelog.connectors.spark.running.given import check_columns, check_frames
+from tidelog.connectors.spark.running.given import check_columns, check_frames, given_fields
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.frames import rows_as_parcels
 from tidelog.connectors.spark.running.inputs.locations import Input
@@ -25,6 +25,7 @@ from tidelog.connectors.spark.running.outputs.answer_rows import answer_rows, re
 from tidelog.connectors.spark.running.outputs.table_rows import table_rows
 from tidelog.connectors.spark.running.parcels import FACT
 from tidelog.connectors.spark.running.stream import run_stream
+from tidelog.plans.analysis.fields import inferred_fields
 from tidelog.plans.checks.types import differing_field
 from tidelog.plans.data.times import TimeReader
 from tidelog.plans.diagnostics.errors import DataError, SpecError
@@ -35,6 +36,8 @@ from tidelog.runtime.ports.interfaces import OpenHistory, OpenStage, StageMode
 _EMITS: Mapping[str, StageMode] = {"intervals": "intervals", "final": "final"}
 _BATCH_BUCKETS = 8
 """What a batch has unless told otherwise."""
+_TIMES = [name for name, *_ in interval_columns(PLAIN, dates=False)]
+"""What the columns of an answer's times are called, and the one of its arguments."""
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -61,10 +64,10 @@ def reason(
             "what `ask` answers is no table: take `ask` away, or use `tidelog spark run`, which tells it in lines"
         )
     is_stream = check_frames(data, plan)
-    output = None if wanted.output is None else _output(wanted.output, plan)
+    check_columns(data, plan)
+    output = None if wanted.output is None else _output(wanted.output, plan, data)
     job, lateness = _job(plan, wanted, is_stream=is_stream), _lateness(wanted.lateness, plan, is_stream=is_stream)
     items = [Input(number, "table", name, name) for number, name in enumerate(data)]
-    check_columns(data, plan)
     if is_stream:
         _check_stream(next(iter(data.values())), job)
     # the first that runs, once all is right; what workers run is fixed when a frame is made of it
@@ -86,14 +89,20 @@ def _table(told: DataFrame, name: str, predicate: OutboxPredicate, plan: Plan) -
     return table.select(*fields, *table.columns[1:]) if fields else table
 
 
-def _output(text: object, plan: Plan) -> tuple[str, OutboxPredicate]:
-    """The output predicate that the caller names, and the fields that it has: those of the program, or those in the text."""
+def _output(text: object, plan: Plan, data: Mapping[str, DataFrame]) -> tuple[str, OutboxPredicate]:
+    """The output predicate that the caller names, and the fields that it has: those of the program, or those in the text,
+    or, where that says `(*)`, those that follow from the rules and the frames."""
     if not isinstance(text, str):
         raise SpecError(f"`output` is text, such as `hot(node: text)`, got {type(text).__name__}")
+    is_inferred = text.rstrip().endswith("(*)")
+    text = text.rstrip().removesuffix("(*)").rstrip() if is_inferred else text
     name, column = parse_declaration(text) if "(" in text else (text, None)
     if name not in plan.outputs:
         raise SpecError(f"the program has no output `{name}`{suggest(name, plan.outputs)}")
     told = describe(plan, "", "").predicates[name]
+    if is_inferred and not told.fields:
+        found = inferred_fields(plan, name, given_fields(data, plan), _TIMES)
+        column = ArgumentColumn(tuple(each.name for each in found), tuple(each.type for each in found))
     if column is not None:
         if len(column.fields) != told.arity:
             raise SpecError(f"`{name}` has {told.arity} arguments, and `{text}` names {len(column.fields)}")
@@ -102,7 +111,7 @@ def _output(text: object, plan: Plan) -> tuple[str, OutboxPredicate]:
             field, declared = column.fields[differs], column.types[differs]
             raise SpecError(f"`output` declares `{field}` of `{name}` as {declared}, which the rules never give it")
         told = OutboxPredicate(told.arity, column.fields, column.types)
-    clash = set(told.fields) & {name for name, *_ in interval_columns(PLAIN, dates=False)}
+    clash = set(told.fields) & set(_TIMES)
     if clash:
         raise SpecError(f"field `{min(clash)}` of `{name}` is called as a column of times: give it another name in `output`")
     return name, told

@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     help = "run a program over history, or, with --checkpoint, as a stream"
     parser = commands.add_parser("run", help=help, **page("spark run", help))
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
-    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes")
+    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes, topics")
     parser.add_argument(
         "--out", dest="sinks", action="append", metavar="SPEC", help="where answers go, such as `parquet:DIR` (default -)"
     )

@@ -48,7 +48,7 @@ def column_of(name: str) -> Column:
 
 def wanted_rows(table: StructType, layout: Layout, predicate: str, job: Job) -> Column | None:
     """The condition for rows of a layout; None where all are wanted."""
-    cases = _cases(predicate, job)
+    cases = cases_of(predicate, job)
     if cases is None or layout.values is None or len(layout.times) != 1:
         return None
     known = job.plan.schema.predicates[predicate]
@@ -69,7 +69,7 @@ def wanted_rows(table: StructType, layout: Layout, predicate: str, job: Job) -> 
     return reduce(or_, [*found, *wrong, wrong_time])
 
 
-def _cases(predicate: str, job: Job) -> list[tuple[Condition, ...]] | None:
+def cases_of(predicate: str, job: Job) -> list[tuple[Condition, ...]] | None:
     """The conditions of rows that some stage needs. None where a stage may need every row, or where no stage reads the
     predicate and its rows are only counted."""
     found: list[tuple[Condition, ...]] = []
