@@ -1,9 +1,11 @@
-"""The turbine program as one would write it for Spark: history as SQL, and one of its rules as a stream."""
+"""The turbine program as one would write it for Spark: history as SQL, and a stream that is joined with itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,11 +40,25 @@ def history(spark: SparkSession, files: str, folder: Path) -> int:
 
 
 def stream(spark: SparkSession, files: str, folder: Path) -> StreamingQuery:
-    """The rule for `cool` alone: high now and a second before, as a join of the stream with itself."""
+    """All rules: three high readings in a row as two joins of the stream with itself, and beside them those without a level.
+
+    Writes a row for each second of each predicate, in folders by predicate.
+    """
     read = spark.readStream.schema("device string, level string, time bigint").option("header", "true")
-    temp = read.option("maxFilesPerTrigger", 1).csv(files).where("level = 'high'")
-    one = temp.selectExpr("device", "timestamp_seconds(time) AS at").withWatermark("at", "0 seconds")
-    two = temp.selectExpr("device AS other", "timestamp_seconds(time) + INTERVAL 1 SECOND AS next")
-    both = one.join(two.withWatermark("next", "0 seconds"), [one.device == two.other, one.at == two.next])
-    writer = both.select("device", "at").writeStream.format("parquet").option("path", str(folder / "cool"))
-    return writer.option("checkpointLocation", (folder / "checkpoint").as_uri()).trigger(availableNow=True).start()
+    temp = read.option("maxFilesPerTrigger", 1).csv(files)
+    high = temp.where("level = 'high'")
+
+    def later(seconds: int) -> DataFrame:
+        """When something was high, as of so many seconds later."""
+        at = f"timestamp_seconds(time + {seconds}) AS at{seconds}"
+        return high.selectExpr(f"device AS device{seconds}", at).withWatermark(f"at{seconds}", "0 seconds")
+
+    found = later(0)
+    for seconds in (1, 2):
+        found = found.join(later(seconds), [F.expr(f"device0 = device{seconds}"), F.expr(f"at0 = at{seconds}")])
+    shdn = found.selectExpr("'shdn' AS predicate", "device0 AS device", "at0 AS at")
+    broken = found.selectExpr("'malf' AS predicate", "device0 AS device", "at0 - INTERVAL 2 SECONDS AS at")
+    silent = temp.where("level = 'n/a'").selectExpr("'malf' AS predicate", "device", "timestamp_seconds(time) AS at")
+    writer = shdn.unionAll(broken).unionAll(silent).writeStream.format("parquet").option("path", str(folder / "told"))
+    writer = writer.partitionBy("predicate").option("checkpointLocation", (folder / "checkpoint").as_uri())
+    return writer.trigger(availableNow=True).start()

@@ -24,6 +24,16 @@ def write_program(path: Path) -> None:
     path.write_text("\n".join(line for line in lines if not line.startswith("ask ")), "utf-8")
 
 
+WHOLE = """
+timeline integer.
+input temp(device: text, level: text).
+output change, storm.
+change(X)@T+1 :- temp(X, L)@T, temp(X, M)@T+1, L != M.
+storm(X) :- count() over change(X) in [20] by X >= 5.
+"""
+"""Rules that need every reading: none of them is left out before it is joined."""
+
+
 def levels(keys: int) -> Iterator[str]:
     """The levels of so many turbines, over and over in order; the same each time."""
     draw = random.Random(_SEED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tidelog.operators.sld.comparisons.terms import shift
 from tidelog.operators.sld.goals.rounds import Rounds
@@ -15,6 +16,7 @@ from tidelog.operators.sld.leaves.naming import precondition_of
 from tidelog.operators.sld.limits import Budget
 from tidelog.operators.sld.resolve import Resolver
 from tidelog.operators.sld.size import require_size
+from tidelog.plans.asking.periods import by_periods, is_periodic
 from tidelog.plans.asking.termination import check_termination
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import Diagnostic, ProgramError, Span
@@ -39,7 +41,30 @@ def unfold(question: Question, facts: Sequence[Record] = ()) -> Unfolding:
     temp (Slot(variable=0, offset=0), 'high') Slot(variable=1, offset=-1)
     temp (Slot(variable=0, offset=0), 'high') Slot(variable=1, offset=0)
     """
-    return _Unfolder(question, facts).unfold()
+    try:
+        return _Unfolder(question, facts).unfold()
+    except ProgramError as error:
+        again = _by_periods(question, facts)
+        if again is None or any(problem.code != "endless-ask" for problem in error.diagnostics):
+            raise
+        try:
+            found = _Unfolder(again, facts).unfold()
+        except ProgramError:
+            raise error from None  # it is the rounds that have no end
+        if not all(map(_is_solved, (found.main, *found.auxiliary.values()))):
+            raise
+        return found
+
+
+def _by_periods(question: Question, facts: Sequence[Record]) -> Question | None:
+    """The question, with recursion that comes again after a period as one rule; None where that makes no difference."""
+    rules = by_periods(question.rules, {record[0] for record in facts})
+    return None if question.depth is not None or rules == question.rules else replace(question, rules=rules)
+
+
+def _is_solved(query: UnfoldedQuery) -> bool:
+    """Whether no premises of a query have two periods to agree on: what times do so would be searched for by trying."""
+    return all(sum(map(is_periodic, item.comparisons)) <= 1 for item in query.preconditions)
 
 
 class _Unfolder:

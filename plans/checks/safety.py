@@ -106,6 +106,10 @@ def _unbound(parts: Iterable[syntax.Formula], bound: frozenset[str]) -> Iterator
                     variable = occurrence.variable
                     if isinstance(variable, syntax.Variable) and variable.name not in inside:
                         yield occurrence
+                compared = [each for each in below(part.operand) if isinstance(each, syntax.Comparison)]
+                for leaf in (leaf for each in compared for leaf in leaves(each.left, each.right)):
+                    if isinstance(leaf, syntax.Wildcard):
+                        yield Occurrence(leaf, "compared")
             case syntax.Comparison():
                 for leaf in leaves(part.left, part.right):
                     if isinstance(leaf, syntax.Wildcard) or leaf.name not in bound:

@@ -155,7 +155,7 @@ class Assumer:
         for clause in clauses:
             self._budget.take()
             new = self.book.renamed(clause)
-            if is_only and new.is_plain and when.point is None and set(variables(*new.body)) <= set(variables(new.head)):
+            if is_only and new.is_plain and when.point is None and new.is_told_by_head:
                 yield from self._by_rule(case, atom, when, new, path)
             elif is_only and when.point is None and when.high.is_finite and not when.high.is_open and sample.low == when.low:
                 for found in self._by_rule(case, atom, sample, new, path):  # at both ends: it says more, and has one case

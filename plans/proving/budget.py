@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+Reason = Literal["nothing was found", "the time was over"]
+"""Why a question was not decided: so many steps gave no answer, or there was no time for more of them."""
+
+
+class Question(NamedTuple):
+    """What was not decided: what was asked, of what, and why there is no answer."""
+
+    asked: str
+    of: str
+    reason: Reason
+
+
+def why(is_over: bool) -> Reason:
+    """The reason for which there is no answer, where the time is over, or is not."""
+    return "the time was over" if is_over else "nothing was found"
 
 
 class Spent(Exception):

@@ -18,7 +18,7 @@ def variants(
     facts: Sequence[Fact], books: Sequence[Rulebook], fields: Mapping[str, Sequence[Field]]
 ) -> Iterator[tuple[Fact, ...]]:
     """Facts that differ from some in one thing."""
-    values = list(dict.fromkeys(value for book in books for value in constants_of(book)))
+    values = list(dict.fromkeys(value for book in books for value in constants_of(book, numbers_too=True)))
     numbers = sorted({near for value in values if not isinstance(value, str) for near in (value - 1, value, value + 1)})
     texts = [value for value in values if isinstance(value, str)]
     for place, fact in enumerate(facts):

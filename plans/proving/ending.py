@@ -89,8 +89,8 @@ def _any(field: Field) -> Value:
     return "true" if field.type == "boolean" else f"{field.name}1"
 
 
-def constants_of(book: Rulebook) -> Iterator[Value]:
-    """The constants of a program, and numbers beyond all of them."""
+def constants_of(book: Rulebook, *, numbers_too: bool = False) -> Iterator[Value]:
+    """The texts of a program, its numbers where they are wanted, and numbers beyond all of them."""
     found: dict[Value, None] = {}
     for clause in (each for clauses in book.clauses.values() for each in clauses):
         for part in (each for formula in (clause.head, *clause.body) for each in subformulas(formula)):
@@ -100,6 +100,7 @@ def constants_of(book: Rulebook) -> Iterator[Value]:
             found.update(dict.fromkeys(value for term in terms for value in _constants(term)))
     found.update(dict.fromkeys(value for rows in book.facts.values() for row, _ in rows for value in row))
     numbers = [value for value in found if not isinstance(value, str)]
+    yield from numbers if numbers_too else ()
     yield from (value for value in found if isinstance(value, str))
     yield int(max(numbers, default=0)) + 10
     yield int(min(numbers, default=0)) - 10

@@ -91,7 +91,9 @@ class Prover:
             yield case
             return
         parts = sorted(parts, key=_order) if len(parts) > 1 else parts
-        ready = next((part for part in parts if _is_ready(case, part)), parts[0])
+        ready = next((part for part in parts if _is_ready(case, part)), None) or next(
+            (part for part in parts if not _is_waiting(case, part)), parts[0]
+        )
         rest = [part for part in parts if part is not ready]
         for found in self.one(case, ready, when, depth, path):
             yield from self.all(found, rest, when, depth, path)
@@ -306,6 +308,15 @@ def _is_ready(case: Case, part: Formula) -> bool:
     if not isinstance(part, Comparison):
         return False
     return not any(_is_open(case, Variable(name)) for name in expression_variables(part.left, part.right))
+
+
+def _is_waiting(case: Case, part: Formula) -> bool:
+    """Whether a comparison can be proved only once another part has chosen its values."""
+    if not isinstance(part, Comparison):
+        return False
+    sides = (part.left, part.right)
+    is_open = [any(_is_open(case, Variable(name)) for name in expression_variables(side)) for side in sides]
+    return all(is_open) or (any(is_open) and part.operator != "=")
 
 
 def _is_open(case: Case, term: Expression) -> bool:

@@ -20,10 +20,11 @@ from itertools import combinations
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.language.printing import format_formula
 from tidelog.plans.proving.assuming import DEPTH
-from tidelog.plans.proving.budget import Budget, Spent
+from tidelog.plans.proving.budget import Budget, Question, Spent, why
 from tidelog.plans.proving.case import Bound, Case, Range, at
 from tidelog.plans.proving.emptiness import empty_predicates
 from tidelog.plans.proving.entailing import Prover
+from tidelog.plans.proving.lasting import keeps_itself_up
 from tidelog.plans.proving.rulebook import Clause, Rulebook
 from tidelog.plans.tree.declared.alarms import Alarm, alarms_of, is_of_alarm
 from tidelog.plans.tree.names import predicates, variables
@@ -32,6 +33,7 @@ from tidelog.plans.tree.syntax import Atom, Formula, Variable
 
 STEPS = 2500
 """So many steps for each question."""
+ENDING = "whether it ever ends"
 _NO_RULES = tuple("" for _ in range(DEPTH))
 """A path so long that no rule is put in."""
 
@@ -41,7 +43,7 @@ class Judge:
     """What is proved of a program. Rules go by their numbers, and parts of bodies by their places.
 
     `dead` are rules that never derive anything, each with parts that never hold together; `undecided` questions that were
-    not decided within the budget, by name: what was asked, and of what.
+    not decided within the budget.
     """
 
     book: Rulebook
@@ -51,7 +53,7 @@ class Judge:
     needless_parts: list[tuple[int, int]] = field(default_factory=list)
     alike: list[tuple[str, str]] = field(default_factory=list)
     lasting_ones: list[str] = field(default_factory=list)
-    undecided: list[tuple[str, str]] = field(default_factory=list)
+    undecided: list[Question] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._budget = Budget(STEPS, lambda: self.is_over())  # noqa: PLW0108 - it is another one later
@@ -66,7 +68,7 @@ class Judge:
         try:
             return ask()
         except (Spent, RecursionError):
-            self.undecided.append((question, of))
+            self.undecided.append(Question(question, of, why(self.is_over())))
             return False
 
     def _clauses(self) -> Iterator[Clause]:
@@ -278,29 +280,29 @@ class Judge:
     def _same(self, one: str, other: str) -> bool:
         return self._implies(one, other) and self._implies(other, one)
 
-    def implies(self, one: str, other: str) -> bool:
-        """Whether it is proved that one predicate holds only where another of the same arguments does."""
-        if one in self.book.open or not self.book.of(one):
-            return False
-        size = len(self.book.of(one)[0].head.arguments)
-        if any(len(clause.head.arguments) != size for clause in self.book.of(other)):
-            return False
-        return self._decided("whether it says no more", f"`{one}`", partial(self._implies, one, other))
-
     def _implies(self, one: str, other: str) -> bool:
         """Whether each rule of one predicate proves another of the same arguments."""
         if self.book.facts.get(one):
             return False
+        return all(self._proves(clause, other) for clause in self.book.of(one))
+
+    def is_below(self, clause: Clause, other: str) -> bool:
+        """Whether it is proved that what a rule derives holds by another predicate of the same arguments, too."""
+        size = len(clause.head.arguments)
+        if any(len(each.head.arguments) != size for each in self.book.of(other)):
+            return False
+        return self._decided("whether it says no more", self._line(clause), partial(self._proves, clause, other))
+
+    def _proves(self, clause: Clause, other: str) -> bool:
         prover = self._prover()
-        for clause in self.book.of(one):
-            case = Case()
-            new = self.book.renamed(clause)
-            now = prover.assumer.now(case)
-            head, when = Atom(other, new.head.arguments), _reached(new, now)
-            for found in prover.assumer.assume(case, new.body, now):
-                if not prover.is_contradictory(found) and not prover.proves(found, (head,), when):
-                    return False
-        return True
+        case = Case()
+        new = self.book.renamed(clause)
+        now = prover.assumer.now(case)
+        head, when = Atom(other, new.head.arguments), _reached(new, now)
+        return all(
+            prover.is_contradictory(found) or prover.proves(found, (head,), when)
+            for found in prover.assumer.assume(case, new.body, now)
+        )
 
     def excluding(self, outputs: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Pairs of outputs that never hold at one time of the same things."""
@@ -325,7 +327,9 @@ class Judge:
         """Whether it is proved that a predicate, once it holds, holds for ever."""
         if not self.book.of(predicate) or predicate in self.book.open or predicate in self.book.facts:
             return False
-        return self._decided("whether it ever ends", f"`{predicate}`", partial(self._lasts, predicate))
+        if any(keeps_itself_up(clause, self.book.is_integer) for clause in self.book.of(predicate)):
+            return True
+        return self._decided(ENDING, f"`{predicate}`", partial(self._lasts, predicate))
 
     def _lasts(self, predicate: str) -> bool:
         prover = self._prover()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from tidelog.plans.proving.rulebook import Clause, Rulebook
 from tidelog.plans.tree.names import predicates
@@ -11,7 +12,9 @@ from tidelog.plans.tree.syntax import Atom, CalendarDeclaration, Formula
 from tidelog.plans.tree.traverse import rebuild
 from tidelog.plans.tree.walk import statements_of
 
-_FAR = 1_000_000
+FAR = 1_000_000
+"""The numbers of the second program's rules begin here."""
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def other(predicate: str) -> str:
@@ -19,23 +22,25 @@ def other(predicate: str) -> str:
     return f"other {predicate}"
 
 
-def merged(book: Rulebook, second: Rulebook) -> Rulebook:
+def merged(book: Rulebook, second: Rulebook, alike: Mapping[str, str] = NONE) -> Rulebook:
     """The rules of both, on one timeline. A predicate is one of both where data bring it to either, and nothing else does
-    but what does so in both."""
+    but what does so in both; and where it is known to be `alike`: what it is in the first, by what it is in the second."""
     shared = {name for name in book.given & second.given if _is_alike(book, second, name)}
-    names = {name: other(name) for name in _all(second) if name not in shared}
+    names = {name: alike.get(name) or other(name) for name in _all(second) if name in alike or name not in shared}
     clauses = dict(book.clauses)
     for name, found in second.clauses.items():
+        if name in alike:
+            continue
         clauses[names.get(name, name)] = tuple(_renamed(clause, names) for clause in found)
-    facts = {**book.facts, **{names.get(name, name): rows for name, rows in second.facts.items()}}
+    facts = {**book.facts, **{names.get(name, name): rows for name, rows in second.facts.items() if name not in alike}}
     types = {name: kinds for name, kinds in book.types.items() if name not in shared or second.types.get(name) == kinds}
     return replace(
         book,
         clauses=clauses,
         facts=facts,
         types=types,
-        given=book.given | {names.get(name, name) for name in second.given},
-        open=book.open | {names.get(name, name) for name in second.open},
+        given=book.given | {names.get(name, name) for name in second.given if name not in alike},
+        open=book.open | {names.get(name, name) for name in second.open if name not in alike},
     )
 
 
@@ -63,7 +68,7 @@ def _renamed(clause: Clause, names: Mapping[str, str]) -> Clause:
     head = _in(clause.head, names)
     if not isinstance(head, Atom):
         raise TypeError(f"no head: {head!r}")
-    return replace(clause, number=clause.number + _FAR, head=head, body=tuple(_in(part, names) for part in clause.body))
+    return replace(clause, number=clause.number + FAR, head=head, body=tuple(_in(part, names) for part in clause.body))
 
 
 def _in(formula: Formula, names: Mapping[str, str]) -> Formula:

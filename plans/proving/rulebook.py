@@ -12,6 +12,7 @@ from typing import Any
 from tidelog.plans.normal.program import begin
 from tidelog.plans.normal.times.resolve_times import resolve_times
 from tidelog.plans.proving.case import FLEXIBLE
+from tidelog.plans.tree.names import has_wildcard, variables
 from tidelog.plans.tree.syntax import (
     Aggregate,
     Atom,
@@ -21,6 +22,7 @@ from tidelog.plans.tree.syntax import (
     Formula,
     Interval,
     Latest,
+    Negation,
     Program,
     Rule,
     Time,
@@ -57,6 +59,13 @@ class Clause:
     def is_plain(self) -> bool:
         """Whether the head holds when the body does, and at no other time by it."""
         return self.low == self.high == 0 and self.head.at is None
+
+    @property
+    def is_told_by_head(self) -> bool:
+        """Whether its body speaks of values of the head alone. Others may be others at each time, `_` among them, unless it
+        says that something is absent for all values."""
+        present = [item for item in self.body if not (isinstance(item, Negation) and isinstance(item.operand, Atom))]
+        return set(variables(*self.body)) <= set(variables(self.head)) and not any(map(has_wildcard, present))
 
     @property
     def nearest(self) -> Time:

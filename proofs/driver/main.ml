@@ -134,8 +134,7 @@ let statement = function
   | Timeline (kind, unit) -> [ node "timeline" [ text kind; (match unit with None -> Json.Null | Some q -> text (Numbers.text q)) ] ]
   | Parameter (name, v) -> [ node "parameter" [ text name; value v ] ]
   | Calendar name -> [ node "calendar" [ text name ] ]
-  | Alarm name -> [ node "alarm" [ text name ] ]
-  | Directive _ -> []
+  | Alarm _ | Directive _ -> []
 
 let understood line =
   let found =

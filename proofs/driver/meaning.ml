@@ -27,6 +27,7 @@ module type TIMELINE = sig
 end
 
 let most_times = 10_000
+let of_desk = Not_covered "a rule by which a desk folds alarms"
 let too_many = Not_covered "a time variable that takes too many values"
 
 module Whole : TIMELINE = struct
@@ -184,19 +185,28 @@ module Make (L : TIMELINE) = struct
       in_steps ctx w (G.Diamond (Proved.Past, r, G.And (f, G.And (it, G.During [ (ctx.start, L.last) ]))))
     | Window (_, _, _) -> raise (Refused "a window with `@T` holds one atom")
     | Latest (a, by, w) ->
-      (* It held at a time, and nothing of its group has since. *)
-      if not L.is_whole then raise (Not_covered "`latest` on the rational timeline");
+      (* It held at a time, and nothing of its group has since. Where time is dense, it may also have held up to a time at
+         which nothing of its group does. *)
       if a.at <> None then raise (Not_covered "a time variable (`@T`)");
       if w.step <> None then raise (Not_covered "`latest` with a step");
       let r = window_size ctx w in
       let held = formula ctx (Atom a) in
-      let any = formula ctx (Negation (Atom { a with arguments = List.map (function
+      let none = formula ctx (Negation (Atom { a with arguments = List.map (function
         | Variable v when not (List.mem v by) -> Any
         | t -> t) a.arguments })) in
       let names = List.filter_map (function Variable v when not (List.mem v by) -> Some v | _ -> None) a.arguments in
       if List.length names <> List.length (List.sort_uniq compare names) then
         raise (Not_covered "`latest` of an atom in which a variable stands twice");
-      G.And (G.Diamond (Proved.Past, r, held), G.Or (held, G.And (any, G.Lasts (Proved.Past, r, any, held))))
+      let since found = G.And (none, G.Lasts (Proved.Past, r, none, found)) in
+      let last = G.Or (held, since held) in
+      let ended () =
+        let before = distances ctx.unit_ { forever with left_open = true } in
+        let r = distances ctx.unit_
+          { low = At Numbers.zero; low_unit = ""; left_open = false; high = w.size; high_unit = w.unit; right_open = true } in
+        let up_to_here = G.And (none, G.Lasts (Proved.Past, before, held, G.Truth true)) in
+        G.Or (up_to_here, G.And (none, G.Lasts (Proved.Past, r, none, up_to_here))) in
+      let last = if L.is_whole || w.size = At Numbers.zero then last else G.Or (last, ended ()) in
+      G.And (G.Diamond (Proved.Past, r, held), last)
 
   and conjunction ctx = function
     | [] -> G.Truth true
@@ -247,7 +257,7 @@ module Make (L : TIMELINE) = struct
     entries : entry list;
     problem : C.problem;
     unknown : (string * string) list; (* predicates of which there may be more, and why *)
-    alarm : bool;
+    alarms : alarm list;
   }
 
   let row (a : atom) = List.map (function
@@ -287,7 +297,7 @@ module Make (L : TIMELINE) = struct
         | Unknown (r, what) -> Option.map (fun name -> name, what) (head_predicate r.head)
         | Known _ -> None) entries in
     { unit = unit_; from; entries; unknown;
-      alarm = List.exists (function Alarm _ -> true | _ -> false) request.program;
+      alarms = List.filter_map (function Alarm a -> Some a | _ -> None) request.program;
       problem = {
         C.rules = List.rev !rules;
         data = [ input; world unit_ request.background; world unit_ own ];
@@ -324,9 +334,9 @@ module Make (L : TIMELINE) = struct
     List.rev !found
 
   let request_for th names ahead until =
-    if th.alarm then raise (Not_covered "what is absent where an alarm is declared");
     let plan = components th names in
     let all = List.concat plan in
+    if List.exists (Alarms.is_of_desk th.alarms) all then raise of_desk;
     List.iter (fun name -> match List.assoc_opt name th.unknown with
       | Some what -> raise (Not_covered (Printf.sprintf "%s, on which `%s` rests" what name))
       | None -> ()) all;
@@ -374,7 +384,9 @@ module Make (L : TIMELINE) = struct
        | Some (Known (r, n)) -> r, n
        | Some (Unknown (_, what)) -> raise (Not_covered what)
        | None ->
-         if th.alarm then raise (Not_covered "a rule that an alarm stands for");
+         (match head_predicate r.head with
+          | Some name when Alarms.is_of_desk th.alarms name -> raise of_desk
+          | _ -> ());
          raise (Refused (Printf.sprintf "the program has no rule `%s`" text)))
     | _ -> raise (Refused (Printf.sprintf "`%s` is no rule" text))
 

@@ -4,6 +4,7 @@ open Numbers
 open Statements
 open Tree
 open Words
+open Alarms
 
 (* --- what is not known to be an atom or a term, until it is used *)
 
@@ -358,6 +359,44 @@ let seconds = function
   | "us" -> over (q_of_int 1) (q_of_text "1000000") | "ms" -> over (q_of_int 1) (q_of_text "1000")
   | "s" -> q_of_int 1 | "min" -> q_of_text "60" | "h" -> q_of_text "3600" | _ -> q_of_text "86400"
 
+(* `alarm hot(room: text), priority high, text "…", acknowledge, shelve at most 8 h, inhibited by night` *)
+let alarm t =
+  let word t =
+    skip t;
+    let e = while_ t (fun c -> is_word c || c = '-') t.p in
+    if e = t.p then unreadable t "expected a word" else cut t e in
+  let field () =
+    skip t;
+    let found = if char t t.p = '"' then quoted_text t else word t in
+    if sign t ":" then ignore (word t);
+    found in
+  let name = predicate t in
+  let fields =
+    if sign t "(" then
+      if sign t ")" then []
+      else
+        let rec go found = if sign t "," then go (field () :: found) else (expect t ")"; List.rev found) in
+        go [ field () ]
+    else [] in
+  let latched = ref false and inhibitors = ref [] in
+  while sign t "," do
+    match String.lowercase_ascii (word t) with
+    | "priority" -> ignore (word t)
+    | "text" -> skip t; ignore (quoted_text t)
+    | "acknowledge" -> latched := true
+    | "shelve" ->
+      if not (keyword t "at" && keyword t "most") then unreadable t "expected `at most`";
+      ignore (time t)
+    | "inhibited" ->
+      if not (keyword t "by") then unreadable t "expected `by`";
+      (match as_formula (atom t) with
+       | Atom ({ at = None; _ } as a) -> inhibitors := a :: !inhibitors
+       | _ -> raise (Unreadable "`inhibited by` takes a predicate"))
+    | _ -> unreadable t "expected a part of an alarm"
+  done;
+  expect_end t;
+  Alarm { name; fields; latched = !latched; inhibitors = List.rev !inhibitors }
+
 let directive text =
   let t = { s = text; p = 0 } in
   match String.lowercase_ascii (name t) with
@@ -389,7 +428,7 @@ let directive text =
     expect_end t;
     Parameter (word, value)
   | "calendar" -> Calendar (predicate t)
-  | "alarm" -> Alarm (predicate t)
+  | "alarm" -> alarm t
   | word -> Directive word
 
 (* --- programs *)
@@ -417,10 +456,6 @@ let with_parameters statements =
   else List.map (function
     | Rule r -> Rule { r with head = in_formula change r.head; body = List.map (in_formula change) r.body }
     | s -> s) statements
-
-let rec fresh base taken n =
-  let found = if n = 1 then base else base ^ string_of_int n in
-  if List.mem found taken then fresh base taken (n + 1) else found
 
 (* The rules that tell what is assigned: `mode(M) := running :- start(M)` holds from behind `start` on until another value comes. *)
 let told integer name (first : rule) =
@@ -462,4 +497,4 @@ let program text =
     | Statements.Rule -> rule text
     | Statements.Directive -> directive text
     | Statements.Fact -> let atom, times = fact text in Fact (atom, times) in
-  with_machines (with_parameters (List.map statement (Statements.split text)))
+  with_machines (with_alarms (with_parameters (List.map statement (Statements.split text))))

@@ -21,6 +21,9 @@ type formula =
 (* `assigns`: "value" for a rule written with `:=`, "holds" for one that tells what is assigned, and no text has. *)
 type rule = { head : formula; body : formula list; assigns : string }
 
+(* An alarm, as far as its rules go: the names of its fields, whether it stays until it is acknowledged, what inhibits it. *)
+type alarm = { name : string; fields : string list; latched : bool; inhibitors : atom list }
+
 type statement =
   | Rule of rule
   | Beyond of string * string (* the rule's predicate, and what in it is not covered *)
@@ -28,7 +31,7 @@ type statement =
   | Timeline of string * Proved.q option
   | Parameter of string * Values.value
   | Calendar of string
-  | Alarm of string
+  | Alarm of alarm
   | Directive of string (* of no meaning to what holds *)
 
 exception Unreadable of string

@@ -57,6 +57,15 @@ class Edges:
             lo <= first or hi >= last for _, _, lo, hi in went
         )
 
+    @property
+    def doubled(self) -> dict[tuple[str, Row], Ranges]:
+        """When facts of the program itself are given as well, now."""
+        return dict(self._doubled)
+
+    def is_own(self, name: str, row: Row) -> bool:
+        """Whether a row is a fact of the program itself, of which it is noted whether it is given as well."""
+        return (name, row) in self._own
+
     def given(self, records: Iterable[Record]) -> Iterator[Record]:
         """Of facts those that are given, and not only the program's own."""
         yield from (record for record in records if (record[0], record[1]) not in self._own)

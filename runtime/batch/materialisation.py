@@ -16,7 +16,7 @@ from tidelog.plans.analysis.horizons.calendar_reach import first_time, told_from
 from tidelog.plans.analysis.recursion.rounds import Component, Stratum
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Fact, Record, Row
-from tidelog.plans.data.intervals import maximal
+from tidelog.plans.data.intervals import Ranges, maximal
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
@@ -41,6 +41,7 @@ from tidelog.runtime.why.explain import Explainer, Reason
 if TYPE_CHECKING:
     from tidelog.plans.explaining.showing.plots import PlotOptions
     from tidelog.plans.pictures.picture import Picture
+    from tidelog.runtime.batch.updating.affected import Changes
     from tidelog.runtime.batch.updating.update import Updater
 
 MOST_ROUNDS = 10_000
@@ -232,7 +233,7 @@ class Materialisation:
         first time that facts mention changes, on which windows depend that are clipped where the stream starts, and
         calendars; with calendars also where the last one does.
 
-        RuntimeError before the end has been reached. Otherwise raises what `load` and `run` raise.
+        RuntimeError before the end has been reached. Otherwise raises what `load` and `run` raise: then all is as before.
 
         >>> from tidelog.plans.compiling.batch import compile_batch
         >>> from tidelog.plans.language.parser import parse
@@ -252,28 +253,51 @@ class Materialisation:
         if self._updater is None:
             self._updater = Updater(self.plan, self._known, self._given, self._max_state, self._until)
         with self._telling():
-            changes = self._updater.give(came, went)
-            if self._edges.change(came, went) or self._is_updated_anew():
-                self._derive_anew()
-                return
+            doubled, updater = self._edges.doubled, self._updater
+            given: list[Record] | None = None
             try:
-                is_anew = self._updater.derive(changes)
-            except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
-                is_anew = True
-            if is_anew:  # a fresh run tells of which constraint, and derives no more than it would
-                self._derive_anew()
+                changes = updater.give(came, went)
+                if self._is_anew(updater, changes, came, went):
+                    given = self._all_given()
+                    self._derive_anew(given)
+            except TidelogError:
+                self._derive_anew([*self._given_before(updater, doubled, self._all_given() if given is None else given)])
+                raise
+
+    def _is_anew(self, updater: Updater, changes: Changes, came: Sequence[Record], went: Sequence[Record]) -> bool:
+        """Derive what follows from changes; whether a fresh run has to: it tells, too, which constraint is violated."""
+        if self._edges.change(came, went) or self._is_updated_anew():
+            return True
+        try:
+            return updater.derive(changes)
+        except TidelogError:  # perhaps for want of what would hold beside it: if not, it is raised again
+            return True
+
+    def _given_before(
+        self, updater: Updater, doubled: Mapping[tuple[str, Row], Ranges], given: Iterable[Record]
+    ) -> Iterator[Record]:
+        """The facts that were given before a change, of which this is what is given since, or as far as it came."""
+        before = updater.before
+        yield from (record for record in given if record[:2] not in before)
+        for (name, row), ranges in before.items():
+            if self._edges.is_own(name, row):
+                ranges = doubled.get((name, row), [])
+            yield from ((name, row, lo, hi) for lo, hi in ranges)
 
     def _is_updated_anew(self) -> bool:
         return self._violation is not None or any(stratum.is_clocked for stratum in self.plan.strata)
 
-    def _derive_anew(self) -> None:
+    def _all_given(self) -> list[Record]:
+        """The facts that are given, and not only the program's own."""
         elsewhere = {name for stratum in self.plan.strata for name in stratum.predicates}.union(self.plan.calendars)
         known = [record for record in self._known.records() if record[0] not in elsewhere]
         for name, rows in self._given.items():
             known += [
                 (name, row, lo, hi) for row, times in rows.items() for lo, hi in zip(times[::2], times[1::2], strict=True)
             ]
-        given = [*self._edges.given(known)]
+        return [*self._edges.given(known)]
+
+    def _derive_anew(self, given: Iterable[Record]) -> None:
         asked, self._updater = self._asked, None
         self._clear()
         self._asked = asked

@@ -79,6 +79,8 @@ def open_flow(
     With a `state` it goes on from that snapshot, as it was taken; SnapshotError where it is not one of the same stage.
     """
     if not flows(stage, emit) or not (state is None or is_of_columns(state)):
+        if state is not None and is_of_columns(state):
+            raise SnapshotError("the state is that of a run in columns, and these answers are told row by row")
         return open_stage(stage, owns, emit=emit, start=start, state=state)
     flow = StageFlow(stage, owns, emit=emit, start=start)
     if state is not None:

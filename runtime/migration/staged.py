@@ -25,7 +25,8 @@ from tidelog.runtime.journal.events import Event, Marked, Taken, count_facts, pa
 from tidelog.runtime.migration.backfill import Begin, Filling
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing, end_of, same_steps
 from tidelog.runtime.ports.durability import Input
-from tidelog.runtime.ports.interfaces import Batch, ChangedStage, Rejected, StageMode, StageStanding
+from tidelog.runtime.ports.interfaces import Batch, Rejected, StageMode
+from tidelog.runtime.ports.stage_changes import ChangedStage, StageStanding
 from tidelog.runtime.sessions.staged import Known, StageRun, known_in
 
 _MARKS = 60.0
@@ -176,7 +177,8 @@ def _kept(before: Plan, now: Plan, other: frozenset[str]) -> frozenset[str]:
 
 
 def reach_of(state: bytes) -> tuple[int, tuple[str, ...]]:
-    """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end."""
+    """When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end: nothing
+    stands for any."""
     known = known_of(state) if is_of_columns(state) else known_in(state)
     return known.reach, tuple(known.endless)
 
@@ -227,7 +229,7 @@ def _without_rules(stage: Stage) -> Stage:
     kept = (item for item in stage.program.statements if not isinstance(item, Rule | Output | Ask))
     program = replace(stage.program, statements=tuple(kept))
     plan = compile_program(program, outputs=False)
-    return replace(stage, program=program, plan=plan, outputs={}, told=(), constraints=(), asked=None)
+    return replace(stage, program=program, plan=plan, outputs={}, told=(), constraints=())
 
 
 # --- all of them --------------------------------------------------------------------------------------------------------

@@ -92,6 +92,11 @@ class Asked:
         """Up to when (encoded) the stream is complete."""
         return self._session.frontier
 
+    @property
+    def latest(self) -> int:
+        """The latest begin (encoded) of a fact that was accepted, also before a restart; `NEG` before the first."""
+        return self._session.intake.latest
+
     def holding(self, present: int) -> list[Record]:
         """All answers that hold at a time (encoded), where somebody wants to know: see `Session.holding`."""
         return self._session.holding(present)

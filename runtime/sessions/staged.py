@@ -313,9 +313,13 @@ class StageRun:
         return replace(answer, query=question.name)
 
 
+UNKNOWN = ""
+"""Stands among the predicates of facts without an end for all of them, in a snapshot that an earlier version has stored."""
+
+
 def known_in(state: bytes) -> Known:
     """What a snapshot of a session knows of what it was told; SnapshotError where it is damaged."""
-    return _known(_content(state, "the state of a stage"), ())
+    return _known(_content(state, "the state of a stage"), [UNKNOWN])
 
 
 def _known(data: dict[str, Any], inputs: Sequence[str]) -> Known:

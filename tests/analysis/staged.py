@@ -14,7 +14,8 @@ from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.migration.changing import Becoming
 from tidelog.runtime.migration.staged import Paired, Spread, change_stage, open_noting_stage, pair_stages, reach_of
-from tidelog.runtime.ports.interfaces import OpenStage, StageMode, StageSession, StageStanding
+from tidelog.runtime.ports.interfaces import OpenStage, StageMode, StageSession
+from tidelog.runtime.ports.stage_changes import StageStanding
 from tidelog.runtime.sessions.staged import open_stage
 
 Key = Value | None

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from oracle.agreement import records_of
 from oracle.calendar_programs import calendar_programs, calendar_streams, with_calendars
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, STEPPED, lars_programs, lars_streams
+from oracle.machine_programs import events, machine_programs
 from oracle.programs import EVERYTHING, Kind, programs, streams
 from oracle.recursive_programs import Tiny, compiled, few_facts, tiny_programs
 from tidelog.plans.compiling.batch import BatchPlan, compile_batch
@@ -77,6 +78,14 @@ def calendar_plans(draw: st.DrawFn) -> DrawnPlan:
     program = parse(with_calendars(text, declared))
     plan = _compiled(program)
     return DrawnPlan(program, plan, records_of(plan, draw(calendar_streams(kind, text))))
+
+
+@st.composite
+def machine_plans(draw: st.DrawFn) -> DrawnPlan:
+    """Machines that read each other."""
+    program = parse(draw(machine_programs()))
+    plan = _compiled(program)
+    return DrawnPlan(program, plan, records_of(plan, draw(events())))
 
 
 def _compiled(program: Program) -> BatchPlan:

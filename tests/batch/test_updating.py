@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from batch.drawn_plans import DrawnPlan, calendar_plans, endless_plans, group_plans, metric_plans
+from batch.drawn_plans import DrawnPlan, calendar_plans, endless_plans, group_plans, machine_plans, metric_plans
 from batch.materialising import plan_of, records, shown
 from drawing import drawn
 from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.intervals import Ranges, subtracted, united
 from tidelog.plans.data.times import TimeLike
-from tidelog.plans.diagnostics.errors import TidelogError
+from tidelog.plans.diagnostics.errors import DataError, StateError, TidelogError
 from tidelog.runtime.batch import choosing
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.materialisation import Materialisation
@@ -63,7 +63,9 @@ def check(data: st.DataObject, drawn_plan: DrawnPlan, last: int = 400, until: Ti
     except TidelogError:
         assume(False)
     for _ in range(data.draw(st.integers(1, 4))):
-        added, removed = data.draw(some), data.draw(some)
+        there = listed(facts)  # what holds together mostly goes together, if much of what is there goes at once
+        going = st.lists(st.sampled_from(there), min_size=1, max_size=len(there), unique=True) if there else some
+        added, removed = data.draw(some), data.draw(some | going)
         if data.draw(st.booleans()):
             removed = [(name, row, lo, lo) for name, row, lo, _ in removed]
         facts = changed(facts, added, removed)
@@ -109,10 +111,81 @@ def test_an_update_over_calendars_equals_a_fresh_run(data: st.DataObject, drawn_
 
 
 @pytest.mark.slow
+@drawn(40)
+@given(st.data(), machine_plans())
+def test_an_update_of_machines_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
+    """A value is assigned until another one is, whatever came or went before."""
+    check(data, drawn_plan)
+
+
+@pytest.mark.slow
 @given(st.data(), endless_plans(negation=True, times=2) | endless_plans(times=2))
 def test_an_update_of_what_repeats_equals_a_fresh_run(data: st.DataObject, drawn_plan: DrawnPlan) -> None:
     """Recursion through time, in both directions, that begins to repeat and ceases to, with what reads and negates it."""
     check(data, drawn_plan, last=60)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r(X) :- e(X), f(X).",
+        "r(X) :- e(X), diamondplus[0,1] e(X).",
+        "r(X) :- e(X), diamondminus[1,1] f(X).",
+        "r(X) :- m(X), f(X). m(X) :- e(X), f(X).",
+    ],
+)
+def test_what_goes_together_is_looked_up_as_it_was(rule: str) -> None:
+    """The first update lists rows before it takes any away: what followed from two of them stayed."""
+    facts = ["e(a)@[0,9]", "f(a)@[0,9]", "e(b)@1"]
+    assert shown(updated(f"timeline integer. {rule}", facts, removed=facts), "r") == []
+
+
+@pytest.mark.parametrize(
+    ("program", "most", "added", "error"),
+    [
+        ("z(X) :- s(X). w(X) :- v(X).", 40, [f"s({i})@1" for i in range(30)], StateError),
+        ("z(X,Y) :- s(X), s(Y). w(X) :- v(X).", 60, [f"s({i})@1" for i in range(10)], StateError),
+        ("s(3). z(X) :- s(X). w(X) :- v(X).", 40, [f"s({i})@1" for i in range(30)], StateError),
+        ("boxplus[3,3] z(X) :- s(X). w(X) :- v(X).", 40, ["s(1)@1152921504606846975"], DataError),
+        ("z(Y) :- z(X), go, Y = X + 1. z(0) :- v(_).", 40, ["go@1"], TidelogError),
+    ],
+)
+def test_an_update_that_fails_changes_nothing(program: str, most: int, added: list[str], error: type[Exception]) -> None:
+    """Whether facts are too many, or what follows from them: what comes behind is right."""
+    plan = plan_of(f"timeline integer. {program}")
+    facts = records(plan, [f"v({i})@1" for i in range(15)])
+    done = Materialisation(plan, max_state=most)
+    done.load(facts)
+    done.run()
+    before = holding(done)
+    for _ in range(2):
+        with pytest.raises(error):
+            done.update(records(plan, added), facts[:2])
+        assert holding(done) == before
+    done.update(records(plan, ["v(99)@2"]), facts[:10])
+    expected = materialised(plan, [*facts[10:], *records(plan, ["v(99)@2"])])
+    assert holding(done) == holding(expected)
+
+
+def test_rows_that_never_come_to_hold_are_not_kept() -> None:
+    """They are looked up while an update asks whether they do."""
+    plan = plan_of("timeline integer. q(X) :- p(X), not r.")
+    done = materialised(plan, records(plan, ["r@(-inf,inf)"]))
+    for i in range(30):
+        done.update(records(plan, [f"p({i})@{i}"]))
+        done.update((), records(plan, [f"p({i})@{i}"]))
+    assert done._updater is not None
+    assert not done._updater.index.rows("q") and not done._updater.index.rows("p")
+
+
+def test_machines_are_updated() -> None:
+    """Their two rules are one loop, over a predicate that nobody declares."""
+    done = updated(
+        "timeline integer. input door(room: text, state: text). leaf(R) := S :- door(R, S).",
+        ["door(a,open)@1"],
+        added=["door(a,closed)@5"],
+    )
+    assert shown(done, "leaf") == ["leaf(a,closed)@[6,inf)", "leaf(a,open)@[2,5]"]
 
 
 # --- by hand ------------------------------------------------------------------------------------------------------------

@@ -10,17 +10,20 @@ from analysis.test_stages import FRAGMENTS, agree, arrivals, compiled, given_pro
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+import tidelog
 from drawing import drawn
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import COUNTED, lars_programs, lars_streams
 from oracle.open_programs import open_programs, open_streams
 from oracle.programs import Kind, programs
 from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
+from tidelog.plans.data.timeline import POS
+from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Program, Value
-from tidelog.runtime.columns.flow import open_flow
+from tidelog.runtime.columns.flow import StageFlow, known_of, open_flow
 from tidelog.runtime.columns.rows_again import go_on_by_rows
 from tidelog.runtime.ports.interfaces import StageMode, StageSession
 from tidelog.runtime.sessions.staged import StageRun
@@ -83,3 +86,74 @@ def test_what_goes_on_holding_in_flows(kind: Kind, data: st.DataObject) -> None:
     program = parse(data.draw(open_programs(kind)))
     assume(not stages_of(compiled(program)).problems)
     compare(program, data.draw(open_streams(kind)), data)
+
+
+# --- by hand ------------------------------------------------------------------------------------------------------------
+
+TEXT = """
+timeline integer. input p(x: text, v: number). input off(x: text). output high, held, many.
+high(X) :- p(X, V), V > 5, not off(X).
+held(X) :- not off(X) since[0,inf) p(X, 9).
+many(X) :- count() over p(X, _) in [3] by X >= 2.
+"""
+
+
+def begun(emit: StageMode = "intervals", state: bytes | None = None) -> StageFlow:
+    (stage,) = stages_of(tidelog.compile(TEXT)).stages
+    found = open_flow(stage, lambda _: True, emit=emit, start=None, state=state)
+    assert isinstance(found, StageFlow)
+    return found
+
+
+def test_what_follows_for_sure_is_told_with_its_facts() -> None:
+    """What is negated waits for the watermark; what has begun, and what is counted, does not, and is told once."""
+    flow = begun()
+    flow.take([("p", ("a", 9), 1, 1), ("p", ("a", 7), 2, 2)])
+    assert set(flow.pull().told) == {("held", ("a",), 1, 1), ("many", ("a",), 2, 4)}
+    assert flow.deadline() == 1
+    flow.advance(2)
+    assert set(flow.pull().told) == {("high", ("a",), 1, 2), ("held", ("a",), 2, 2)}
+    assert flow.deadline() == POS  # that it goes on to be held is told when something happens
+
+
+def test_late_facts_are_told_and_left_out() -> None:
+    """What begins at or before the watermark can no longer come, also to a flow that goes on from a snapshot."""
+    flow = begun()
+    flow.advance(4)
+    flow = begun(state=flow.snapshot())
+    late = flow.take([("p", ("a", 7), 4, 8), ("p", ("b", 7), 5, 5)])
+    assert late == [(("p", ("a", 7), 4, 8), "late: facts before 5 can no longer come")]
+    flow.advance(9)
+    assert set(flow.pull().told) == {("high", ("b",), 5, 5)}
+
+
+def test_snapshots_that_do_not_fit() -> None:
+    """What is damaged, or of another form of answers, or of another program, is refused."""
+    flow = begun()
+    flow.take([("p", ("a", 9), 1, 1)])
+    state = flow.snapshot()
+    with pytest.raises(SnapshotError, match="the state of stage 1 is damaged: it is not what was written"):
+        begun(state=state[:-1] + b"?")
+    with pytest.raises(SnapshotError, match="of a run in columns, and these answers are told row by row"):
+        begun("final", state)
+    (other,) = stages_of(tidelog.compile(TEXT.replace("output high", "output q, high") + "q(X) :- p(X, 1).")).stages
+    with pytest.raises(SnapshotError, match="the state of stage 1 is that of another program"):
+        open_flow(other, lambda _: True, emit="intervals", start=None, state=state)
+    assert known_of(state).reach == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "goes"),
+    [
+        ("a(X) :- p(X), not q(X).", True),
+        ("a(X) :- p(X) in [#2 of p].", False),
+        ("a(X) :- p(X). a(X)@T+2 :- a(X)@T.", False),
+        ("input r(x) delay 3. a(X) :- p(X), r(X).", False),
+        ("ask a(X)@T. a(X)@T+1 :- p(X)@T, p(X)@T+1.", False),
+    ],
+    ids=["absence", "the last facts", "recursion", "a delay", "a question"],
+)
+def test_what_goes_in_columns(text: str, goes: bool) -> None:
+    """All else runs row by row."""
+    stage = stages_of(tidelog.compile(f"timeline integer. input p(x). input q(x). {text}")).stages[-1]
+    assert isinstance(open_flow(stage, lambda _: True, emit="intervals", start=None), StageFlow) == goes

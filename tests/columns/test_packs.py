@@ -94,7 +94,9 @@ def test_columns_go_where_rows_go(sizes: tuple[int, int], data: st.DataObject, b
     """To the same stages and buckets, and past the same; a pack tells when its facts begin."""
     stages = stages_of(tidelog.compile(PROGRAM)).stages
     pool, by_rows, by_columns = Pool(), Parcels(), Parcels()
-    routes, columns = Routes(stages, buckets), ColumnRoutes(stages, buckets, pool)
+    whole = data.draw(st.booleans())
+    routes = Routes(stages, buckets, whole=whole)
+    columns = ColumnRoutes(stages, buckets, pool, whole=whole)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(column_routes, "PACK", sizes[0])
         patch.setattr(column_routes, "PACK_BYTES", sizes[1])

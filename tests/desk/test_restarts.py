@@ -104,6 +104,20 @@ async def test_an_action_right_after_a_restart_is_not_late(tmp_path: Path) -> No
         assert state(run, "north") == "acknowledged"
 
 
+@pytest.mark.parametrize("lateness", [0, 3600])
+async def test_an_alarm_is_shown_behind_a_restart_before_any_source_speaks(tmp_path: Path, lateness: int) -> None:
+    """It begins with the last fact. It was a fault: the list was empty until another fact came."""
+    async with desk(tmp_path, lateness=lateness) as run:
+        await post(run, held("hot", "south", 5) + held("hot", "north", 10))
+        await act(run, "north", "acknowledge")
+        before = (await run.client.get("/alarms")).json()["alarms"]
+        states = {item["args"][0]: item["state"] for item in before}
+        assert states == {"north": "acknowledged", "south": "unacknowledged"}
+    for _ in range(2):
+        async with desk(tmp_path, lateness=lateness) as run:
+            assert (await run.client.get("/alarms")).json()["alarms"] == before
+
+
 @pytest.mark.parametrize("reload", ["refuse", "drop"])
 async def test_a_changed_program_keeps_what_was_done_with_what_it_still_declares(tmp_path: Path, reload: str) -> None:
     """Another priority and another text, a new alarm beside it: acknowledgements and shelves stay, in the state and on

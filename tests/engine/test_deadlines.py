@@ -123,6 +123,8 @@ UNTIL = [
     "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y) until[0,4] r(Y,X). "
     "s(X,Y) :- boxminus[0,2] (u(X,Y) until[2,5] r(X,Y)).",
     "u(X,Y) :- not q(X) since r(X,Y). t(X) :- p(X). t(Y) :- t(X), u(X,Y). o(X) :- t(X) until[0,5] q(X).",
+    f"{OPEN} o(X) :- m(X) until[1,inf) r(X,_). s(X) :- o(X), m(X). u(X,Y) :- s(X) until[0,inf) r(X,Y), not p(Y).",
+    f"{OPEN} o(X) :- m(X), diamondplus[2,inf) r(X,_). s(X) :- o(X), not q(X). u(X) :- m(X) until[0,4] s(X).",
 ]
 RECURSIVE = [
     "u(X,Y) :- not q(X) since r(X,Y). o(X,Y) :- u(X,Y). o(X,Z) :- o(X,Y), u(Y,Z).",

@@ -21,6 +21,7 @@ from tidelog.connectors.lake.delta import syncing
 from tidelog.connectors.lake.delta.library import deltalake
 from tidelog.connectors.lake.delta.syncing import mend
 from tidelog.connectors.lake.delta.table import DeltaLakeTable
+from tidelog.connectors.lake.iceberg.library import catalog
 from tidelog.connectors.lake.iceberg.table import IcebergTable
 from tidelog.connectors.lake.intervals import Run, coalesce
 from tidelog.connectors.lake.old_tables import take_over
@@ -216,6 +217,7 @@ def test_files_stay_few(tables: str) -> None:
     assert rows_then(found, 2) == 2
     assert found.vacuum(24) == 0
     assert found.vacuum(0) >= COMPACTED - 1
+    assert found.vacuum(0) == 0
     assert len(held(tables)) == COMPACTED + 3
     for number in range(1, 4):
         table.write([parcel([row(100 + number, 10 * number, 10 * number + 1, f'["{number}"]')])])
@@ -240,6 +242,29 @@ def test_rows_that_are_compacted_meanwhile_are_not_there_twice(tables: str) -> N
         late._commit(stale, [Run(("n1", "1"), "9", "10", False, False, 9, 9, None, 9, "box")], {"n1": schema()}, {"x": 1}, 3)
     late.write([parcel([row(9, 9, 10, '["1"]')])])
     assert held(tables) == [("1", "9", "10"), ("2", "20", "20"), ("3", "30", "30")]
+
+
+def test_log_that_another_process_clears(tables: str) -> None:
+    """Who has opened a table long ago goes on with it when a vacuum has let the log go that it read: with what it knows of
+    outboxes, with rows, and with its own upkeep."""
+    late, other = writer(tables), writer(tables)
+    late.write([parcel([row(1, 0, 1)])])
+    for number in range(1, 8):
+        other.write([parcel([row(number, 10 * number, 10 * number, '["b"]')], of=schema("n2", "box2"))])
+        found = other.look()
+        assert found is not None
+        found.vacuum(0)
+    late.write([parcel([row(1, 0, 1), row(2, 1, 3)])])
+    for _ in range(2):
+        table = late.look()
+        assert table is not None
+        assert (table.upto("box"), table.upto("box2")) == (2, 7)
+        table.compact(1 << 20)
+        table.vacuum(0)
+        other.look().vacuum(0)  # type: ignore[union-attr] # it is there
+        late.write([parcel([row(2, 1, 3)])])
+    assert held(tables, "start", "end")[0] == ("a", "0", "3")
+    assert len(held(tables)) == 8
 
 
 def test_rows_that_others_delete_stay_deleted(tmp_path: Path) -> None:
@@ -376,3 +401,46 @@ def test_places_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     with pytest.raises(SpecError, match="has the columns a, and is none of tidelog's: it lacks node, arguments"):
         writer(tmp_path).check(schema(), parse_fields("sensor: text"))
     shutil.rmtree(tmp_path / "hot")
+
+
+def test_catalogs_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What names no namespace, a catalog that nobody has set up, and one that cannot be asked are told."""
+    for name in ("iceberg:", "iceberg:lake", "iceberg:lake.", "iceberg:.plant"):
+        with pytest.raises(SpecError, match=f"`{name}` names no namespace of Iceberg: expected `iceberg:CATALOG.NAMESPACE`"):
+            open_lake(name)
+    with pytest.raises(SpecError, match=r"no catalog `no-where` of Iceberg: .* `PYICEBERG_CATALOG__NO_WHERE__URI`"):
+        open_lake("iceberg:no-where.plant").predicates()
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", f"sqlite:///{tmp_path}/no/folder.db")
+    with pytest.raises(ConnectorError, match=r"cannot ask the catalog `lake` of Iceberg: .*unable to open database file"):
+        open_lake("iceberg:lake.plant").predicates()
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TYPE", "unheard")
+    with pytest.raises(SpecError, match="the catalog `lake` of Iceberg: 'unheard' is not a valid CatalogType"):
+        open_lake("iceberg:lake.plant").predicates()
+
+
+def test_namespaces_that_others_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of others in the namespace are left alone, and what others have done to ours is refused by name."""
+    tables = Home("iceberg", tmp_path / "homes", monkeypatch).tables
+    hot = writer(tables)
+    hot.write([parcel([row(1, 0, 5)])])
+    catalog("lake").create_table("plant.cold", hot.look().table.schema())  # type: ignore[union-attr]
+    assert open_lake(tables).predicates() == ["hot"]
+    loaded = catalog("lake").load_table("plant.hot")
+    with loaded.update_spec() as update:
+        update.add_identity("node")
+    with pytest.raises(ConnectorError, match=r"`lake\.plant\.hot` is partitioned by date, node, which others have changed"):
+        writer(tables).write([parcel([row(2, 9, 9)])])
+
+
+def test_files_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a catalog has its files read by another module, they are written, and a vacuum says that it cannot list them."""
+    tables = Home("iceberg", tmp_path / "homes", monkeypatch).tables
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__PY_IO_IMPL", "pyiceberg.io.fsspec.FsspecFileIO")
+    hot = writer(tables)
+    hot.write([parcel([row(1, 0, 5)])])
+    found = hot.look()
+    assert found is not None
+    with pytest.raises(
+        ConnectorError, match="files are read by FsspecFileIO, which cannot list them: take `py-io-impl` out"
+    ):
+        found.vacuum(0)

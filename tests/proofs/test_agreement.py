@@ -21,15 +21,19 @@ from why.test_verified_answers import cut, heads_of
 
 from drawing import drawn
 from oracle.agreement import records_of
+from oracle.alarm_programs import alarm_programs, spells
 from oracle.evaluate import GroundFact
 from oracle.lars_programs import AGGREGATES, COUNTED, HELD, lars_programs, lars_streams
 from oracle.programs import Features, Kind
 from proofs.checker import Checker, checker
 from proofs.witness import texts
+from tidelog.plans.compiling.batch import BatchPlan, compile_batch
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import MethodError
+from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program
 from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.sessions.explained import explainer_of_stream
 from tidelog.runtime.why.explain import Explainer
 from tidelog.runtime.why.told import telling_all
@@ -117,6 +121,55 @@ def test_drawn_programs(proved: Checker, data: st.DataObject, kind: Kind, fragme
     compare(proved, data, done.explainer(), program, facts, cut(data, (name, row, low, high)))
     point = plan.timeline.encode_point(data.draw(st.integers(-3, 12)))
     compare(proved, data, done.explainer(), program, facts, (name, row, point, point))
+
+
+@drawn(60)
+@given(st.data(), st.sampled_from(KINDS))
+def test_drawn_alarms(proved: Checker, data: st.DataObject, kind: Kind) -> None:
+    """So of the states of alarms, and of all that lies between these and what people do: what is absent is covered, too."""
+    drawn_alarm = data.draw(alarm_programs(kind, most=4).filter(lambda each: not each.follows_calendar))
+    program = parse(drawn_alarm.text.replace("calendar night = 18:00-06:00.\n", ""))
+    plan = compile_batch(program)
+    compare_all(proved, data, program, plan, drawn_alarm.records(plan))
+
+
+DENSE = (
+    "h(S, V) :- latest p(S, V) by S in [3].",
+    "h(S, V) :- latest p(S, V) by S in [1/2].",
+    "h(S, V) :- latest p(S, V) by S in [inf].",
+    "h(S, V) :- latest p(S, V) by S in [0].",
+    "h(V, V) :- latest p(n, V) in [4], not sometime p(s, V) in [2].",
+    "h(S, V) :- boxminus[0,1] latest p(S, V) by S in [5]. g(S) :- h(S, 1), p(n, 2).",
+)
+"""Of what ends with an open end, the value right before that end is held."""
+
+
+@drawn(60)
+@given(st.data(), st.sampled_from(DENSE))
+def test_held_values_on_dense_time(proved: Checker, data: st.DataObject, text: str) -> None:
+    """Rows of a group that begin and end with open and closed ends, next to each other and at once."""
+    program = parse(text)
+    plan = compile_batch(program)
+    rows = tuple((group, value) for group in ("n", "s") for value in (1, 2))
+    facts = data.draw(st.lists(spells("p", rows, "rational"), min_size=1, max_size=6))
+    compare_all(proved, data, program, plan, records_of(plan, facts))
+
+
+def compare_all(
+    proved: Checker, data: st.DataObject, program: Program, plan: BatchPlan, given_records: list[Record]
+) -> None:
+    """That certificates of what is derived, and of what is not, are accepted by both."""
+    done = Materialisation(plan)
+    done.load(given_records)
+    done.run()
+    decode = plan.timeline.decode_interval
+    facts = [(name, row, decode(lo, hi)) for name, row, lo, hi in given_records]
+    derived = sorted((fact for fact in done.facts() if fact[0] in heads_of(program)), key=repr)
+    assume(derived)
+    name, row, low, high = data.draw(st.sampled_from(derived))
+    point = plan.timeline.encode_point(data.draw(st.integers(-3, 30)))
+    for fact in (cut(data, (name, row, low, high)), (name, row, point, point)):
+        assert compare(proved, data, done.explainer(), program, facts, fact) == "accepted"
 
 
 @drawn(60)

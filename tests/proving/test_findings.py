@@ -30,6 +30,14 @@ FOUND = [
     pytest.param(
         "output a. h(R) :- temp(R, C), C > 80. a(R) :- h(R) for 5 s, not h(R) within 3 s.", ["never-holds"], id="times"
     ),
+    pytest.param(
+        "output a. w(R) :- temp(R, _). a(R) :- boxminus[0,2] w(R), not boxminus[0,2] temp(R, _).", [], id="another each time"
+    ),
+    pytest.param(
+        "output a. w(R) :- door(R), not temp(R, _). a(R) :- boxminus[0,2] w(R), temp(R, _) within 2 s.",
+        ["never-holds"],
+        id="none at any time",
+    ),
     pytest.param("output a. a(R) :- door(R) within 5 s, not door(R) within 5 s.", ["never-holds"], id="the same times"),
     pytest.param("output a. a(R) :- door(R) within 6 s, not door(R) within 5 s.", [], id="six are more than five"),
     pytest.param(
@@ -151,7 +159,7 @@ def test_what_the_time_is_over_for_is_undecided() -> None:
     proof = prove(tidelog.compile(HEAD + "output a. a(R) :- temp(R, C), C > 5, C > 3."), 1e-9)
     assert proof.findings == ()
     assert proof.answers == {"a": "undecided"}
-    assert ("whether it can hold", "`a`") in proof.undecided
+    assert ("whether it can hold", "`a`", "the time was over") in proof.undecided
 
 
 FLAPS = "m(R) := on :- temp(R, C), C >= {on}, not m(R, on). m(R) := off :- temp(R, C), C <= {off}, m(R, on)."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,13 +16,17 @@ from children import tidelog as command
 from drawing import drawn
 from oracle.agreement import oracle_of
 from oracle.evaluate import GroundFact
-from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs
+from oracle.programs import EVERYTHING, NON_RECURSIVE, PAST_ONLY, programs
+from tidelog.plans.compiling.batch import compile_batch
 from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.tree.syntax import Interval
+from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.testing.proving import prove
+from tidelog.testing.trying import Runner
 from tidelog.testing.witnessing import Searcher, Witness
 
 HEAD = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\ninput door(room: text).\n"
@@ -104,6 +109,23 @@ def test_what_begins_and_ends_is_what_is_told() -> None:
     assert all(isinstance(witness, Witness) and witness.told for witness in proof.witnesses.values())
 
 
+FAR = """a(R, Z) :- temp(R, C),
+    S = stddev(D) over temp(R, D) in [40 s step 4 s] by R,
+    M = avg(D) over temp(R, D) in [40 s step 4 s] by R,
+    count() over temp(R, _) in [40 s step 4 s] by R >= 10,
+    Z = (C - M) / S, abs(Z) > 2."""
+
+
+def test_a_reading_is_compared_with_many_before_it() -> None:
+    """Readings at even distances are tried: a mean, a deviation, and how many there are, fit one more."""
+    plan = tidelog.compile(f"{HEAD}output a. {FAR}")
+    witness = Searcher(plan, book_of(plan)).witness("a")
+    assert witness is not None
+    assert len(witness.facts) == 10
+    never = tidelog.compile(f"{HEAD}output a. {FAR.replace('>= 10', '>= 50')}")
+    assert Searcher(never, book_of(never)).witness("a") is None
+
+
 def test_no_witness_violates_a_constraint() -> None:
     """Facts of which the program says that they never come together show nothing."""
     plan = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, C), C < 90.")
@@ -111,3 +133,50 @@ def test_no_witness_violates_a_constraint() -> None:
     assert fact.row == ("room1", 90)
     never = tidelog.compile(f"{HEAD}output a. a(R) :- temp(R, C), C > 80. bottom :- temp(_, _).")
     assert prove(never, 60.0).answers == {"a": "undecided"}
+
+
+JAMMED = "timeline integer, unit 1 s. input door(room: text, s: text). output a(room). a(R) :- door(R, jammed). "
+FOLLOWED = [
+    ("a(R) :- a(R) within 1.", "never ends"),
+    ("boxplus[1] a(R) :- a(R).", "never ends"),
+    ("a(R) :- diamondminus[1] a(R).", "never ends"),
+    ("boxplus[60] a(R) :- a(R).", "ends"),
+    ("boxplus[1] a(R) :- a(R), a(R) within 5.", "begins"),
+    ("a(R) for 2 s :- a(R), not door(R, closed).", "ends"),
+    ('a(R) :- N = count() over (door(R, _) within inf) per day zone "Europe/Berlin" by R, N >= 1.', "begins"),
+]
+
+
+@pytest.mark.parametrize(("rule", "answer"), FOLLOWED)
+def test_the_end_of_a_short_stream_is_no_end(rule: str, answer: str) -> None:
+    """What goes on without an end is told up to the stream's end, and further than it needs to be told to end."""
+    plan = tidelog.compile(JAMMED + rule)
+    proof = prove(plan, 60.0)
+    assert proof.answers == {"a": answer}
+    assert ("never-ends" in {item.code for item in proof.findings}) == (answer == "never ends")
+    if "closed" in rule:
+        assert ("room1", "closed") in [fact.row for fact in proof.witnesses["a"].facts]
+
+
+@given(data=st.data())
+@drawn(60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_ends_ends_for_batch_reasoning_too(data: st.DataObject) -> None:
+    """Of drawn programs with recursion: a witness ends just where what holds by its facts for all times has an end."""
+    program = data.draw(programs("integer", replace(EVERYTHING, constraints=False)))
+    try:
+        plan, batch = compile_program(program), compile_batch(program)
+    except ProgramError:
+        assume(False)
+        return
+    searcher = Searcher(plan, book_of(plan))
+    witnesses = [witness for name in plan.outputs if (witness := searcher.witness(name)) is not None]
+    assume(witnesses)
+    for witness in witnesses:
+        done = Materialisation(batch)
+        done.load(map(Runner(plan).record, witness.facts))
+        rounds = iter(range(500))
+        done.run(decided=lambda rounds=rounds: next(rounds, None) is None)
+        assume(next(rounds, None) is not None)
+        known = [hi for name, _, _, hi in done.facts() if name == witness.predicate]
+        repeated = any(item.predicate == witness.predicate for item in done.repeating())
+        assert witness.ends == (repeated or any(hi < POS for hi in known)), witness

@@ -134,7 +134,9 @@ def test_it_tells_what_a_gateway_tells(spark: SparkSession, tmp_path: Path, capf
         stream.put(some)
         if number == 2:
             assert stream.run(OTHER_KEY, "check") == 1
-            assert "hot: changed, and" in capfd.readouterr().out
+            seen = capfd.readouterr()
+            assert "hot: changed, and" in seen.out
+            assert "beside: new, filled from the journal" in seen.err
             with pytest.raises(
                 SpecError, match=r"stored by another program .* would lose state: hot: changed, and .*--reload drop"
             ):
@@ -147,7 +149,6 @@ def test_it_tells_what_a_gateway_tells(spark: SparkSession, tmp_path: Path, capf
     unknown = {item for item in right if item[0] == "aired" and item[2] < 20 + 3}
     assert {*found} == {*right} - unknown
     said = capfd.readouterr().err
-    assert "beside: new, filled from the journal" in said
     assert "hot: changed, filled from the journal" in said
     assert "silent: ended: " in said
     assert {name for name, *_ in found} == {"hot", "silent", "aired", "beside"}

@@ -46,10 +46,10 @@ from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
+from tidelog.runtime.columns.flow import open_flow
 from tidelog.runtime.columns.staged import open_history
 from tidelog.runtime.frames.columns import Pool, batch_of
 from tidelog.runtime.ports.interfaces import Batch, StageMode
-from tidelog.runtime.sessions.staged import open_stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -330,7 +330,7 @@ class Stream:
             spec = parse_input(f"facts+file:{self._folder}/in{number}", number)
             found = read_input(self._spark, spec, self._job, streaming=True)
             parcels.append(found.unionAll(reached.tell(self._spark, number)))
-        told = run_stream(parcels, self._job, open_stage, self._lateness)
+        told = run_stream(parcels, self._job, open_flow, self._lateness)
         delivery = Delivery(self._plan, [], checkpoint="c", on_letters=lambda _: None, on_violation=lambda _: None)
 
         def take(batch: DataFrame, number: int) -> None:

@@ -19,6 +19,7 @@ from tidelog.connectors.lake.gateways.origins import place_of
 from tidelog.connectors.lake.places import is_remote, on_this_machine, uri_of
 from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.cluster.queries import reason, why
+from tidelog.connectors.spark.cluster.session import java_options
 from tidelog.connectors.spark.places import held_alone
 from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
 from tidelog.connectors.spark.running.inputs.locations import Input
@@ -346,12 +347,21 @@ def test_a_checkpoint_is_that_of_one_process(
     assert told(capfd, *STREAM, source="facts+in")[0] == 0
 
 
+def test_classes_come_from_an_archive_that_is_there(tmp_path: Path) -> None:
+    """It is made at the end of the first run, and the next one begins with it."""
+    path = tmp_path / "java classes.jsa"
+    assert java_options(None) == "-XX:TieredStopAtLevel=1"
+    assert java_options(os.fspath(path)).endswith(f' "-XX:ArchiveClassesAtExit={path}"')
+    path.write_bytes(b"?")
+    assert java_options(os.fspath(path)).endswith(f' "-XX:SharedArchiveFile={path}"')
+
+
 def test_partitions_follow_from_buckets() -> None:
-    """On a cluster each bucket of a stream has a partition; here there are some more than cores."""
-    asked = [(4, None), (32, None), (4, 2), (32, 2), (32, 16)]
+    """On a cluster each bucket of a stream has a partition; here each core, and two at least."""
+    asked = [(4, None), (32, None), (4, 2), (32, 1), (32, 16)]
     plan = tidelog.compile(PROGRAM)
     told = [stream_settings(job_of(plan, buckets), cores)["spark.sql.shuffle.partitions"] for buckets, cores in asked]
-    assert told == ["4", "32", "4", "4", "16"]
+    assert told == ["4", "32", "2", "2", "16"]
 
 
 def test_folders_of_this_machine_are_no_uris() -> None:

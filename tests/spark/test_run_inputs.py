@@ -26,8 +26,9 @@ from tidelog.connectors.formats.framing import MAX_LINE, LineReader
 from tidelog.connectors.lake import Ingestion, parse_fields
 from tidelog.connectors.lake.delta.library import deltalake, storage_options
 from tidelog.connectors.spark.arrow_types import arrow_type
+from tidelog.connectors.spark.running.inputs import blocks as whole
 from tidelog.connectors.spark.running.inputs.arrivals import BATCH, FACTS, UNUSED, Arrivals, unused_names
-from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header
+from tidelog.connectors.spark.running.inputs.blocks import BLOCK, BlocksOfTask, Header, WholeFiles
 from tidelog.connectors.spark.running.inputs.delta_tables import read_delta
 from tidelog.connectors.spark.running.inputs.frames import RowsOfTask, layout_of_frame
 from tidelog.connectors.spark.running.inputs.inputs import Input, check_streamed, parse_input, read_input
@@ -240,6 +241,20 @@ def test_files_that_are_one_row(kind: str) -> None:
     read = Read.of(BlocksOfTask(Input(1, kind, "/d", predicate), job(), None).read(blocks(*rows)))
     both = [expected(kind, f"/d/{name}", TEXTS[kind], predicate) for name in "ab"]
     assert read.sorted() == (sorted(both[0][0] + both[1][0], key=repr), sorted(both[0][1] + both[1][1]))
+
+
+def test_whole_files_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts of whole files that go on in columns, and what is none, are those of `tidelog run`, piece by piece, too."""
+    monkeypatch.setattr(whole, "COLUMNS_CHUNK", 64)
+    plain = b"sensor,value,time\n" + b"".join(b"s%d,%d,%d\n" % (i % 3, i, i) for i in range(50))
+    texts = {"/a": TEXTS["csv"], "/b": plain, "/c": b"value,time\n2,2\n", "/d": plain + b"s4,x,3\ns5,7,8"}
+    rows = [(text, f"file:{path}", 0, len(text), len(text)) for path, text in texts.items()]
+    read = Read.of(WholeFiles(Input(1, "csv", "/", "temp"), job()).read(blocks(*rows)))
+    found = [expected("csv", path, text, "temp") for path, text in texts.items() if path != "/c"]
+    reason = "the header lacks the field `sensor` of `temp`"
+    letters = [letter for _, letters in found for letter in letters] + [("/c:1", reason), ("/c:2", reason)]
+    assert read.sorted() == (sorted([fact for facts, _ in found for fact in facts], key=repr), sorted(letters))
+    assert len(read.facts) > 100
 
 
 def test_lines_are_counted_in_each_file_and_block() -> None:

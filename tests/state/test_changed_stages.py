@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -97,3 +98,44 @@ def _behind(frontier: int, told: Sequence[Record], emit: StageMode) -> list[Reco
     if emit != "intervals":
         return [*told]
     return [(name, row, max(lo, frontier + 1 if frontier > NEG else lo), hi) for name, row, lo, hi in told]
+
+
+def fates(before: str, now: str, stream: Sequence[Record], watermark: int) -> list[str]:
+    """What becomes of what a program tells, whose stages have kept all that they were told."""
+    run = StagedRun(compile_program(parse(BEGIN + before)), open_stage=open_noting_stage)
+    run.push(stream)
+    run.advance(Fraction(watermark))
+    latest = max(lo for _, _, lo, _ in stream)
+    _, _, found = run.changed_to(compile_program(parse(BEGIN + now)), watermark, latest, keeps=True)
+    return [str(item) for item in found]
+
+
+FACTS: list[Record] = [("on", ("k",), 1, 1), ("off", ("k",), 2, 2), ("at", ("k", "a"), 3, 3)]
+
+
+def test_another_key_is_told_with_both() -> None:
+    """What sessions by one key remember cannot be dealt by another."""
+    found = fates("p(X) :- at(X, Y), at(X, b).", "p(Y) :- at(X, Y), at(b, Y).", FACTS, 2)
+    assert found == [
+        "p: changed, and its key has changed: at was spread by argument 1, and is by argument 2: what was remembered is "
+        "dropped, and its answers count from 4 on"
+    ]
+
+
+def test_what_follows_in_a_later_stage_from_a_rule_that_changed_is_lost() -> None:
+    """The later stage was told what the rule before had told, which counts no more."""
+    rules = "hot(X) :- {}.\nplace(P) :- hot(X), at(X, P)."
+    found = fates(rules.format("on(X)"), rules.format("diamondminus[0,1] on(X)"), FACTS, 2)
+    assert found[0] == "hot: changed, filled from the journal"
+    assert found[1].startswith("place: changed, and the journal does not reach back as far as it looks: its answers count ")
+
+
+@pytest.mark.parametrize("name", ["ended", "kept", "changed"])
+def test_questions_go_on(name: str) -> None:
+    """A question that is asked as before keeps its possible answers; another one is filled; one that is gone is named."""
+    asks = "output on_. on_(X) :- on(X).\nask gone(X)@T.\ngone(X) :- on(X), {}."
+    now = {"ended": "output on_. on_(X) :- on(X).", "kept": asks.format("off(X)")}
+    found = fates(asks.format("off(X)"), now.get(name, asks.format("diamondplus[0,3] off(X)")), FACTS, 0)
+    told = {"ended": "ended: ", "kept": "kept", "changed": "changed, filled from the journal"}[name]
+    assert found[0] == "on_: kept"
+    assert found[1].startswith(f"ask gone: {told}")

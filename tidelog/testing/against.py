@@ -10,25 +10,32 @@ from typing import Literal
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.below import Beside
+from tidelog.plans.proving.budget import Reason, why
 from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
-from tidelog.plans.proving.judging import Judge
-from tidelog.plans.proving.merging import merged, other
-from tidelog.testing.witnessing import Runner, Searcher, narrowed
+from tidelog.testing.trying import Run, Runner, narrowed
+from tidelog.testing.witnessing import Searcher
 
 Outcome = Literal["more", "nothing more", "undecided"]
 """Of one program beside the other: there are facts of which it tells more; it is proved that there are none; neither."""
+_PROOFS = 0.4
+"""So much of the time is there for proofs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one program tells of an output beside another: `facts` of which it tells `told`, which the other does not."""
+    """What one program tells of an output beside another: `facts` of which it tells `told`, which the other does not.
+
+    Where it is undecided, `reason` says why.
+    """
 
     output: str
     outcome: Outcome
     facts: tuple[Fact, ...] = ()
     told: tuple[Record, ...] = ()
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +51,32 @@ def against(new: Plan, old: Plan, seconds: float) -> Against:
     if new.timeline != old.timeline:
         raise SpecError("--against: the two programs have different timelines, so no facts are those of both")
     begun = time.process_time()
+    plans = (new, old)
+    beside = Beside(book_of(new), book_of(old), lambda: time.process_time() > begun + seconds * _PROOFS)
     names = list(dict.fromkeys([*new.outputs, *old.outputs]))
-    sides = [(name, first, second) for name in names for first, second in ((new, old), (old, new)) if name in first.outputs]
-    found: list[tuple[Plan, Comparison]] = []
-    for number, (name, first, second) in enumerate(sides, 1):
-        end = begun + seconds * number / len(sides)
-        found.append((first, _compared(name, first, second, lambda: time.process_time() > end)))  # noqa: B023
-    return Against(
-        tuple(comparison for plan, comparison in found if plan is new),
-        tuple(comparison for plan, comparison in found if plan is old),
-    )
+    found: tuple[list[Comparison], list[Comparison]] = ([], [])
+    waiting: list[tuple[int, str]] = []
+    for side, name in ((side, name) for name in names for side in (0, 1) if name in plans[side].outputs):
+        if name in plans[1 - side].outputs and beside.is_below(side, name):
+            found[side].append(Comparison(name, "nothing more"))
+        else:
+            waiting.append((side, name))
+    proved = time.process_time()
+    for number, (side, name) in enumerate(waiting, 1):
+        end = proved + (begun + seconds - proved) * number / len(waiting)
+        found[side].append(_shown(name, plans[side], plans[1 - side], lambda: time.process_time() > end))  # noqa: B023
+    places = {name: place for place, name in enumerate(names)}
+    one, another = (tuple(sorted(each, key=lambda item: places[item.output])) for each in found)
+    return Against(one, another)
 
 
-def _compared(name: str, first: Plan, second: Plan, is_over: Callable[[], bool]) -> Comparison:
-    if name in second.outputs and _tells_no_more(name, first, second, is_over):
-        return Comparison(name, "nothing more")
+def _shown(name: str, first: Plan, second: Plan, is_over: Callable[[], bool]) -> Comparison:
+    """Facts that show what one program tells more, or that none were found."""
     told = _Finder(name, first, second, is_over).find()
-    return Comparison(name, "undecided") if told is None else Comparison(name, "more", *told)
+    return Comparison(name, "undecided", reason=why(is_over())) if told is None else Comparison(name, "more", *told)
 
 
-def _tells_no_more(name: str, first: Plan, second: Plan, is_over: Callable[[], bool]) -> bool:
-    """Whether it is proved that one program tells nothing of an output that the other does not."""
-    judge = Judge(merged(book_of(first), book_of(second)), is_over)
-    return judge.implies(name, other(name))
+_NOTHING = Run({}, {})
 
 
 class _Finder:
@@ -104,12 +114,19 @@ class _Finder:
                     yield changed
 
     def _more(self, facts: Sequence[Fact]) -> tuple[Record, ...]:
-        """What the first program tells, at times at which the second one does not."""
-        told = self._first.told(facts).get(self._name, ())
-        if self._second is None or not told:
-            return told
-        both = self._second.told([fact for fact in facts if fact.predicate in self._taken]).get(self._name, ())
+        """What the first program tells, at times at which the second one does not, as far as both are decided."""
+        first = self._first.followed(facts)
+        told = first.told.get(self._name, ())
+        if not told:
+            return ()
+        second = _NOTHING if self._second is None else self._second.followed(self._of_both(facts))
+        limit = min(first.limit(self._name), second.limit(self._name))
+        both = second.told.get(self._name, ())
+        told = tuple((*record[:3], min(record[3], limit)) for record in told if record[2] <= limit)
         return tuple(piece for record in told for piece in _without(record, both))
+
+    def _of_both(self, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+        return tuple(fact for fact in facts if fact.predicate in self._taken)
 
     def _shrunk(self, facts: tuple[Fact, ...]) -> tuple[tuple[Fact, ...], tuple[Record, ...]]:
         for fact in facts:

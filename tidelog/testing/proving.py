@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from tidelog.plans.data.facts import format_atom
 from tidelog.plans.diagnostics.errors import Diagnostic, Note
 from tidelog.plans.plan.plan import Plan
+from tidelog.plans.proving.budget import Question, Reason, why
 from tidelog.plans.proving.findings import beside, book_of, in_order
-from tidelog.plans.proving.judging import Judge
+from tidelog.plans.proving.judging import ENDING, Judge
 from tidelog.plans.tree.declared.alarms import alarms_of
 from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.testing.witnessing import Searcher, Witness
@@ -23,21 +24,21 @@ that there is none; neither is known."""
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What is known of a program; `undecided` are questions, each with what it is about, as they were asked."""
+    """What is known of a program; `undecided` are questions, as they were asked."""
 
     plan: Plan
     findings: tuple[Diagnostic, ...]
     answers: Mapping[str, Answer]
     witnesses: Mapping[str, Witness]
     excluding: tuple[tuple[str, str], ...] = ()
-    undecided: tuple[tuple[str, str], ...] = ()
+    undecided: tuple[Question, ...] = ()
 
     @property
-    def open_questions(self) -> Mapping[str, tuple[str, ...]]:
-        """What is undecided, by questions."""
-        found: dict[str, dict[str, None]] = {}
-        for question, of in self.undecided:
-            found.setdefault(question, {})[of] = None
+    def open_questions(self) -> Mapping[tuple[str, Reason], tuple[str, ...]]:
+        """What is undecided, by questions, and by why it is."""
+        found: dict[tuple[str, Reason], dict[str, None]] = {}
+        for question, of, reason in self.undecided:
+            found.setdefault((question, reason), {})[of] = None
         return {question: tuple(of) for question, of in found.items()}
 
 
@@ -63,12 +64,15 @@ def prove(plan: Plan, seconds: float) -> Proof:
     found = list(judge.never(outputs))
     searcher = Searcher(plan, judge.book)
     witnesses: dict[str, Witness] = {}
+    late: set[str] = set()
     waiting = [name for name in outputs if not judge.is_empty(name)]
     for number, name in enumerate(waiting, 1):
         searcher.is_over = timer.share(0.3 + 0.4 * number / len(waiting))
         witness = searcher.witness(name)
         if witness is not None:
             witnesses[name] = witness
+        if searcher.is_over():
+            late.add(name)
     searcher.is_over = timer.share(0.75)
     found += _flapping(searcher)
     judge.is_over = timer.share(1.0)
@@ -76,8 +80,7 @@ def prove(plan: Plan, seconds: float) -> Proof:
     excluding = tuple(judge.excluding([alarm.name for alarm in alarms_of(plan.program)]))
     endless = {name for name in outputs if name in judge.lasting_ones}
     answers = {name: _answer(name, judge, witnesses.get(name), endless) for name in outputs}
-    undecided = [*judge.undecided, *_open(answers)]
-    return Proof(plan, in_order(found), answers, witnesses, excluding, tuple(undecided))
+    return Proof(plan, in_order(found), answers, witnesses, excluding, (*judge.undecided, *_open(answers, late, judge)))
 
 
 def _flapping(searcher: Searcher) -> Iterator[Diagnostic]:
@@ -105,9 +108,11 @@ def _answer(name: str, judge: Judge, witness: Witness | None, endless: set[str])
     return "never ends" if name in endless else "begins"
 
 
-def _open(answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:
+def _open(answers: Mapping[str, Answer], late: Collection[str], judge: Judge) -> Iterator[Question]:
+    """What is open of outputs, `late` being those for which there was no time to look for more facts."""
+    known = {(question.asked, question.of) for question in judge.undecided}
     for name, answer in answers.items():
         if answer == "undecided":
-            yield "whether it can hold", f"`{name}`"
-        if answer == "begins":
-            yield "whether it ever ends", f"`{name}`"
+            yield Question("whether it can hold", f"`{name}`", why(name in late))
+        if answer == "begins" and (ENDING, f"`{name}`") not in known:
+            yield Question(ENDING, f"`{name}`", why(name in late))

@@ -17,7 +17,8 @@ from tidelog.plans.tree.walk import statements_of
 from tidelog.testing.comparing import line_of
 from tidelog.testing.files import read_suite
 from tidelog.testing.running import SuiteRunner
-from tidelog.testing.witnessing import Runner, Witness
+from tidelog.testing.trying import Runner
+from tidelog.testing.witnessing import Witness
 
 
 class Lines:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
-from tidelog.plans.data.intervals import maximal
-from tidelog.plans.data.timeline import POS
-from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.budget import Budget, Spent
 from tidelog.plans.proving.building import Builder
@@ -19,28 +15,16 @@ from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.ending import endings
 from tidelog.plans.proving.guessing import Fact, Guesser
 from tidelog.plans.proving.rulebook import Rulebook
+from tidelog.plans.proving.series import series
 from tidelog.plans.proving.thresholds import Band, bands_of, crossing
 from tidelog.plans.tree.declared.machines import machine_of
-from tidelog.plans.tree.syntax import (
-    AlarmDeclaration,
-    Ask,
-    Atom,
-    CalendarDeclaration,
-    Constant,
-    Field,
-    Input,
-    Interval,
-    Latest,
-    Output,
-    Value,
-)
-from tidelog.plans.tree.walk import forward_part, statements_of
-from tidelog.runtime.sessions.session import Session
+from tidelog.plans.tree.syntax import Atom, CalendarDeclaration, Constant, Field, Input, Latest, Value
+from tidelog.plans.tree.walk import statements_of
+from tidelog.testing.trying import Runner, narrowed
 
 _GUESSES = 400
 _ENOUGH = 12
 _CHANGED = 10
-_KEPT = 2000
 _STEPS = 40_000
 _READINGS = tuple(map(Fraction, range(12)))
 """When the same value is read again and again."""
@@ -60,67 +44,21 @@ _DAYS = (
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Facts, and what the engine tells of them: `told` are the records of one output, in maximal intervals."""
+    """Facts, and what the engine tells of them: `told` are the records of one output, in maximal intervals.
+
+    It `ends` where an answer has an end for sure, and not only because a stream that is so short is followed no further.
+    """
 
     predicate: str
     facts: tuple[Fact, ...]
     told: tuple[Record, ...]
-
-    @property
-    def ends(self) -> bool:
-        """Whether one of the answers has an end."""
-        return any(hi != POS for _, _, _, hi in self.told)
+    ends: bool
 
     @property
     def size(self) -> tuple[int, Fraction, int]:
         """What makes a witness long: its facts, then the time that they take."""
         times = [Fraction(time) for fact in self.facts for time in (fact.low, fact.high)]
         return len(self.facts), max(times, default=Fraction(0)) - min(times, default=Fraction(0)), len(self.told)
-
-
-def narrowed(plan: Plan, output: str) -> Plan:
-    """The plan of what one output needs alone: it runs faster, and tells the same of it."""
-    needed = forward_part(plan.program, [output])
-    kept = tuple(item for item in needed.statements if not isinstance(item, Output | Ask | AlarmDeclaration))
-    program = replace(needed, statements=(*kept, Output((output,))))
-    return replace(compile_program(program), facts=plan.facts)
-
-
-class Runner:
-    """Runs facts through a plan."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self._known: dict[tuple[Fact, ...], Mapping[str, tuple[Record, ...]]] = {}
-
-    def told(self, facts: Iterable[Fact]) -> Mapping[str, tuple[Record, ...]]:
-        """What is told of some facts, by outputs, in maximal intervals; nothing where the program does not take them."""
-        key = tuple(facts)
-        if key not in self._known:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[key] = self._run(key)
-        return self._known[key]
-
-    def _run(self, facts: Sequence[Fact]) -> Mapping[str, tuple[Record, ...]]:
-        session = Session(self.plan, emit="final")
-        try:
-            session.push_records(sorted(map(self.record, facts), key=lambda record: record[2]))
-            session.finish()
-        except (TidelogError, ValueError):
-            return {}
-        if session.pull_violations():
-            return {}  # facts that the program says can never come
-        whole = maximal((record[:2], *record[2:]) for record in session.pull_records())
-        found: dict[str, list[Record]] = {}
-        for (predicate, row), lo, hi in whole:
-            found.setdefault(predicate, []).append((predicate, row, lo, hi))
-        return {name: tuple(records) for name, records in found.items()}
-
-    def record(self, fact: Fact) -> Record:
-        """A fact as a record; DataError where it does not fit."""
-        lo, hi = self.plan.timeline.encode_interval(Interval(fact.low, fact.high))
-        return fact.predicate, self.plan.schema.check(fact.predicate, fact.row), lo, hi
 
 
 class Searcher:
@@ -149,7 +87,9 @@ class Searcher:
             if self.is_over() or len(guesses) >= _GUESSES or len([item for item in found if item.ends]) >= _ENOUGH:
                 break
         if not found:
-            found = self._changed(predicate, guesses[:_CHANGED])
+            found = self._first(predicate, self._changed(guesses[:_CHANGED]))
+        if not found:
+            found = self._first(predicate, series(self._book, self.fields, predicate))
         if not found:
             return None
         best = min(found, key=lambda item: (not item.ends, item.size))
@@ -161,15 +101,19 @@ class Searcher:
         tried = [self._tried(predicate, [fact.moved(base) for fact in guess]) for base in self._bases]
         return [witness for witness in tried if witness is not None]
 
-    def _changed(self, predicate: str, guesses: Sequence[tuple[Fact, ...]]) -> list[Witness]:
-        """The first witnesses among guesses with other values, and with facts beside them."""
+    def _changed(self, guesses: Sequence[tuple[Fact, ...]]) -> Iterator[tuple[Fact, ...]]:
+        """Guesses with other values, and with facts beside them."""
         for guess in sorted(guesses, key=len):
-            for facts in variants(guess, (self._book,), self.fields):
-                if self.is_over():
-                    return []
-                found = self._at_all_times(predicate, facts)
-                if found:
-                    return found
+            yield from variants(guess, (self._book,), self.fields)
+
+    def _first(self, predicate: str, guesses: Iterable[tuple[Fact, ...]]) -> list[Witness]:
+        """The first witnesses among guesses."""
+        for facts in guesses:
+            if self.is_over():
+                return []
+            found = self._at_all_times(predicate, facts)
+            if found:
+                return found
         return []
 
     def flapping(self) -> Iterator[tuple[Band, Band, Witness]]:
@@ -211,7 +155,7 @@ class Searcher:
 
     def _tried(self, predicate: str, facts: Sequence[Fact]) -> Witness | None:
         told = self.runner.told(facts).get(predicate, ())
-        return Witness(predicate, tuple(facts), told) if told else None
+        return Witness(predicate, tuple(facts), told, self.runner.ends(predicate, facts)) if told else None
 
     def _guesses(self, predicate: str) -> Iterator[tuple[Fact, ...]]:
         """Facts that begin at time 0, each once."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tidelog.plans.data.facts import Record
-from tidelog.plans.data.timeline import NEG
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 
@@ -57,12 +56,11 @@ class Heard:
 
 
 class Sources:
-    """Every source by its name; what a listener brings counts under the listener's. `latest` is the last begin of a fact."""
+    """Every source by its name; what a listener brings counts under the listener's."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.heard: dict[str, Heard] = {}
-        self.latest = NEG
 
     def took(self, source: str, batch: Batch | None, accepted: Sequence[Record], refused: Sequence[Rejected]) -> None:
         """The engine has taken what a source said: these records of it, but for what was refused."""
@@ -71,7 +69,6 @@ class Sources:
         heard = self._find(source_name(source))
         if batch is not None:
             heard.hear(len(batch.records), accepted, self.clock())
-            self.latest = max(self.latest, max((record[2] for record in accepted), default=NEG))
         if refused:
             heard.refuse(refused)
 

@@ -43,7 +43,7 @@ class View:
         """Those over which the run is spread."""
         self._watermark = _least_watermark({} if self._counts is None else self._counts.sources)
         frontier = self._counts.intake.frontier if self._counts is not None else NEG
-        self.present = _present(watch, self._watermark, frontier)
+        self.present = _present(watch.engine.latest if watch.engine is not None else NEG, self._watermark, frontier)
         """What time it is (encoded): as far as the stream is complete, by its sources or a clock, or its latest fact."""
 
     def head(self) -> dict[str, Any]:
@@ -265,8 +265,8 @@ def _least_watermark(sources: Mapping[str, SourceCounts]) -> int:
     return min(counting, default=POS)
 
 
-def _present(watch: Watch, watermark: int, frontier: int) -> int:
-    return max([watch.sources.latest, *(time for time in (watermark, frontier) if time < POS)])
+def _present(latest: int, watermark: int, frontier: int) -> int:
+    return max([latest, *(time for time in (watermark, frontier) if time < POS)])
 
 
 def moment_of(watch: Watch) -> int:
@@ -276,8 +276,8 @@ def moment_of(watch: Watch) -> int:
     if not watch.goes_by_clock or unit is None:
         engine = watch.engine
         if engine is None:
-            return watch.sources.latest
-        return _present(watch, _least_watermark(engine.source_statistics()), engine.frontier)
+            return NEG
+        return _present(engine.latest, _least_watermark(engine.source_statistics()), engine.frontier)
     tick = unit if timeline.is_integer else unit * timeline.resolution
     ticks = int(watch.now() / tick)
     return ticks if timeline.is_integer else 2 * ticks

@@ -17,6 +17,7 @@ LOG = "_delta_log"
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _S3_SAYS = re.compile(r"<Code>(\w+)</Code>(?:<Message>([^<]*)</Message>)?")
+_CLEARED = re.compile(r"not found.*\b_delta_log\b", re.IGNORECASE | re.DOTALL)
 _MOST = 400
 
 
@@ -49,6 +50,8 @@ def told(doing: str) -> Iterator[None]:
     except library.exceptions.CommitFailedError as error:
         raise Conflict(f"{doing}: {_line(error)}") from error
     except (library.exceptions.DeltaError, OSError) as error:
+        if _CLEARED.search(str(error)):  # entries that it was to read are no more: a vacuum has let them go
+            raise Conflict(f"{doing}: {_line(error)}") from error
         raise ConnectorError(f"{doing}: {_line(error)}") from error
 
 

@@ -7,6 +7,7 @@ transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import partial, reduce
@@ -21,11 +22,11 @@ from tidelog.connectors.lake.columns import DATE
 from tidelog.connectors.lake.delta import rewriting, upkeep
 from tidelog.connectors.lake.delta.commits import commit
 from tidelog.connectors.lake.delta.files import File, TableFiles
-from tidelog.connectors.lake.delta.library import told
+from tidelog.connectors.lake.delta.library import deltalake, storage_options, told
 from tidelog.connectors.lake.delta.syncing import sync_versions
 from tidelog.connectors.lake.intervals import Run
 from tidelog.connectors.lake.rows import bounds, by_day, runs_of
-from tidelog.connectors.lake.tables import Compacted, Keep
+from tidelog.connectors.lake.tables import Compacted, Conflict, Keep
 from tidelog.connectors.lake.times import TimeColumn
 
 if TYPE_CHECKING:
@@ -46,14 +47,34 @@ class DeltaLakeTable:
 
     uri: str
     table: DeltaTable
+    _is_stale: bool = False
+
+    @contextmanager
+    def _told(self, doing: str) -> Iterator[None]:
+        """What the library raises, as an error of ours. After a conflict the table is opened anew: what the library keeps of
+        the log may name entries that a vacuum of another process has let go."""
+        try:
+            with told(f"cannot {doing} the table `{self.uri}`"):
+                yield
+        except Conflict:
+            self._is_stale = True
+            raise
+
+    def _reopen(self) -> None:
+        with told(f"cannot read the table `{self.uri}`"):
+            self.table = deltalake().DeltaTable(self.uri, storage_options=storage_options(self.uri))
+        self._is_stale = False
 
     @property
     def version(self) -> int:
         return self.table.version()
 
     def refresh(self) -> None:
-        with told(f"cannot read the table `{self.uri}`"):
-            self.table.update_incremental()
+        if not self._is_stale:
+            with suppress(Conflict), self._told("read"):
+                self.table.update_incremental()
+        if self._is_stale:
+            self._reopen()
 
     def schema(self) -> pa.Schema:
         return pa.schema(self.table.schema().to_arrow())
@@ -62,24 +83,26 @@ class DeltaLakeTable:
         return self.table.metadata().configuration
 
     def note(self, properties: Mapping[str, str]) -> None:
-        with told(f"cannot write the table `{self.uri}`"):
+        with self._told("write"):
             self.table.alter.set_table_properties(dict(properties), raise_if_not_exists=False)
 
     def upto(self, outbox: str) -> int | None:
-        return self.table.transaction_version(application(outbox))
+        with self._told("read"):
+            return self.table.transaction_version(application(outbox))
 
     def has_rows(self, node: str) -> bool:
-        with told(f"cannot read the table `{self.uri}`"):
+        with self._told("read"):
             return bool(self.table.to_pyarrow_dataset().head(1, filter=pc.field("node") == node).num_rows)
 
     def evolve(self, predicate: str, column: ArgumentColumn, wanted: ArgumentColumn, schema: pa.Schema) -> None:
-        rewriting.evolve(self.table, predicate, column, wanted, schema)
+        with self._told("write"):
+            rewriting.evolve(self.table, predicate, column, wanted, schema)
 
     def touched(self, schema: pa.Schema, facts: Sequence[Run], times: Mapping[str, TimeColumn]) -> dict[Any, list[Run]]:
         keys = {run.key for run in facts}
         low, high = bounds(facts, times)
         found: dict[File, list[Run]] = {}
-        with told(f"cannot read the table `{self.uri}`"):
+        with self._told("read"):
             files = TableFiles(self.uri)
             for file in _files_with(self.table, {str(run.key[0]) for run in facts}, low, high):
                 for batch in files.rows(file, schema, (low, high)):
@@ -91,12 +114,12 @@ class DeltaLakeTable:
         return list(_files_of(pa.table(self.table.get_add_actions(flatten=True))))
 
     def rows(self, file: File, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        with told(f"cannot read the table `{self.uri}`"):
+        with self._told("read"):
             yield from TableFiles(self.uri).rows(file, schema)
 
     def replace(self, old: Mapping[Any, Keep], new: pa.Table, upto: Mapping[str, int]) -> None:
         numbers = [(application(outbox), number) for outbox, number in upto.items()]
-        with told(f"cannot write the table `{self.uri}`"):
+        with self._told("write"):
             actions = _replaced(TableFiles(self.uri), new.schema, old, new)
             commit(self.table, actions, new.schema, numbers)  # where it fails, a vacuum takes the files away
 
@@ -104,10 +127,15 @@ class DeltaLakeTable:
         sync_versions(self.table, since)
 
     def compact(self, size: int) -> Compacted:
-        return upkeep.compact(self.table, size)
+        with self._told("write"):
+            return upkeep.compact(self.table, size)
 
     def vacuum(self, hours: int) -> int:
-        return upkeep.vacuum(self.table, self.uri, hours)
+        self._reopen()
+        with self._told("clear"):
+            found = upkeep.vacuum(self.table, self.uri, hours)
+        self._reopen()
+        return found
 
 
 def _replaced(

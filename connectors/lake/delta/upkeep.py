@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import time
 from typing import TYPE_CHECKING
 
@@ -33,10 +34,12 @@ def vacuum(table: DeltaTable, uri: str, hours: int) -> int:
     The log forgets the versions before, too: it says of each file that it ever had which nodes and arguments were in it.
     """
     with told(f"cannot clear the table `{uri}`"):
+        everything = TableFiles(uri).system.get_file_info(fs.FileSelector("", recursive=True))
+        there = {info.base_name for info in everything}
         gone = table.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True)
         table.update_incremental()
         _forget(table, uri, hours)
-        return len(gone)
+        return sum(posixpath.basename(path) in there for path in gone)  # of which it tells also who have gone before
 
 
 def _forget(table: DeltaTable, uri: str, hours: int) -> None:

@@ -35,6 +35,7 @@ from tidelog.plans.diagnostics.errors import ConnectorError
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.manifest import DataFile
+    from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import FileScanTask
     from pyiceberg.table import Table as Loaded
     from pyiceberg.table.metadata import TableMetadata
@@ -217,16 +218,18 @@ class IcebergTable:
     def _day(self, file: IcebergFile) -> date | None:
         """The day of a file's rows; ConnectorError where files are divided in another way than by days."""
         spec = self.table.metadata.specs()[file.task.file.spec_id]
-        names = [field.name for field in spec.fields]
-        if not names:
+        self._check_days(spec)
+        if not spec.fields:
             return None
-        if names != [DATE] or str(spec.fields[0].transform) != "identity":
-            raise ConnectorError(
-                f"the table `{self.uri}` is partitioned by {', '.join(names)}, which others have changed: "
-                f"expected `{DATE}` alone"
-            )
         value: int | date | None = file.task.file.partition[0]
         return date.fromordinal(_EPOCH + value) if isinstance(value, int) else value
+
+    def _check_days(self, spec: PartitionSpec) -> None:
+        if any((field.name, str(field.transform)) != (DATE, "identity") for field in spec.fields):
+            raise ConnectorError(
+                f"the table `{self.uri}` is partitioned by {', '.join(field.name for field in spec.fields)}, which others "
+                f"have changed: expected `{DATE}` alone"
+            )
 
     def _put(
         self,
@@ -236,6 +239,7 @@ class IcebergTable:
     ) -> None:
         """Stage a snapshot with new files in the place of old ones. Without either it says that nothing came between."""
         metadata, io = transaction.table_metadata, self.table.io
+        self._check_days(metadata.spec())
         written = (write_file(io, metadata, day, batches) for day, batches in pieces)
         added: list[DataFile] = [file for file in written if file is not None]
         update = transaction.update_snapshot()

@@ -19,7 +19,7 @@ from tidelog.plans.diagnostics.errors import ConnectorError
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
-MOST = 1000
+MOST = 500
 """How many snapshots are kept at most: each commit writes anew what the table says of all of them."""
 _FOLDERS = ("write.data.path", "write.metadata.path")
 """The properties of a table that say where its files are, if not in its own folder."""

@@ -31,9 +31,12 @@ _SETTINGS = {
 }
 _ATTEMPTS = 4
 """How often a task is tried, as on a cluster: on a busy machine a worker may start too late, or be killed."""
-_FIRST_COMPILER_ONLY = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_FIRST_COMPILER_ONLY = "-XX:TieredStopAtLevel=1"
 """On one machine Spark plans and moves rows, and Python computes: to compile that once more, and better, costs more than the
 run gains by it in its first minutes."""
+_SILENT_ARCHIVE = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+"""An archive that is of another Java, or of other jars, is passed over; what cannot be put into one is of no interest."""
 _WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.cluster.worker_daemon"}
 """Workers of this machine are forked from a process that has loaded what they need; a cluster may have no tidelog yet."""
 _LIGHT = {
@@ -54,13 +57,15 @@ def spark_session(
     log: str = os.devnull,
     settings: Mapping[str, str] | None = None,
     python: str | None = None,
+    classes: str | None = None,
 ) -> SparkSession:
     """The Spark session of this process, started on `cores` cores of this machine if there is none yet. One that is there is
     returned as it is: none of its settings is changed, and what is asked for here, and is otherwise there, is logged.
 
     Its workers run this Python. It listens on loopback only, its time zone is UTC, and what it logs goes to the file `log`.
     `settings` are further ones of Spark's own; they win. With the `master` of a cluster, which has cores of its own, it
-    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path.
+    listens as Spark does, and its workers run `python`, or what `PYSPARK_PYTHON` says, if not that of this path. On this
+    machine `classes` is the file of an archive of Java's classes, as `java_options` has it.
     """
     refuse_connect("`spark_session`", master)
     found = SparkSession.getActiveSession()
@@ -72,7 +77,8 @@ def spark_session(
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
-        chosen |= {**_LOOPBACK, **_LIGHT, **_FIRST_COMPILER_ONLY, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+        chosen |= {**_LOOPBACK, **_LIGHT, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
+        chosen[_JAVA_OPTIONS] = java_options(classes)
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -85,6 +91,18 @@ def spark_session(
     if server is not None:  # it would print a page of its own where the JVM is killed, which is told elsewhere
         server.handle_error = lambda *_: None
     return session
+
+
+def java_options(classes: str | None) -> str:
+    """The options of the JVM that a session of this machine runs in.
+
+    Classes come from an archive, as Java has loaded and checked them, if that is there; else it is made when the JVM ends.
+    """
+    if classes is None:
+        return _FIRST_COMPILER_ONLY
+    path = os.path.abspath(classes)
+    option = "SharedArchiveFile" if os.path.exists(path) else "ArchiveClassesAtExit"
+    return f'{_FIRST_COMPILER_ONLY} {_SILENT_ARCHIVE} "-XX:{option}={path}"'
 
 
 def _note_differences(session: SparkSession, wanted: Mapping[str, str]) -> None:

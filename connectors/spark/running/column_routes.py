@@ -41,9 +41,10 @@ class _Route:
 
 
 class ColumnRoutes:
-    """Where facts go: from the stream, or from a stage, to those stages that read them. They are gathered, then sent."""
+    """Where facts go: from the stream, or from a stage, to those stages that read them; with `whole`, also such as no rule
+    there can match. They are gathered, then sent."""
 
-    def __init__(self, stages: Sequence[Stage], buckets: int, pool: Pool) -> None:
+    def __init__(self, stages: Sequence[Stage], buckets: int, pool: Pool, *, whole: bool = False) -> None:
         self._pool, self._buckets = pool, buckets
         self._bucket = _OfValue(pool, lambda value: bucket_of(value, buckets), np.int64)
         self._tests: dict[Condition, _OfValue] = {}
@@ -51,7 +52,7 @@ class ColumnRoutes:
         self._size = 0
         for stage in stages:
             for item in stage.inputs:
-                needed = needed_rows(stage.program, item.name)
+                needed = None if whole else needed_rows(stage.program, item.name)
                 route = _Route(stage.number, item.name, item.position, needed)
                 self._routes.setdefault((item.source, item.predicate), []).append(route)
 

@@ -26,7 +26,7 @@ from tidelog.plans.plan.plan import (
     UnionShape,
 )
 from tidelog.plans.plan.shapes import TOP
-from tidelog.plans.tree.syntax import Variable
+from tidelog.plans.tree.syntax import Atom, Variable
 from tidelog.runtime.batch.demand.bindings import Pattern
 
 
@@ -104,8 +104,14 @@ class Part:
             yield replace(union, inputs=tuple(feeds))
 
 
-def part_of(plan: BatchPlan, component: Component) -> Part:
-    """A component of a plan by itself."""
+def widths_of(plan: BatchPlan) -> dict[str, int]:
+    """How many arguments each predicate has, also what only a machine's rules know of it, which nobody declares."""
+    of_rules = {rule.head.predicate: len(rule.head.arguments) for rule in plan.normal.rules if isinstance(rule.head, Atom)}
+    return of_rules | {name: item.arity for name, item in plan.schema.predicates.items()}
+
+
+def part_of(plan: BatchPlan, component: Component, widths: Mapping[str, int]) -> Part:
+    """A component of a plan by itself; `widths` are those of the plan's predicates."""
     known = {step.id: step for step in plan.steps}
     unions = {name: known[name] for name in component.predicates}
     rules = {rule: name for name, union in unions.items() for rule in union.feeders}
@@ -116,7 +122,7 @@ def part_of(plan: BatchPlan, component: Component) -> Part:
         steps={name: known[name] for name in component.steps},
         rules=rules,
         unions=unions,
-        widths={name: plan.schema.predicates[name].arity for name in component.predicates},
+        widths={name: widths[name] for name in component.predicates},
         back=POS if reach.past else back,
         ahead=POS if reach.future else ahead,
     )

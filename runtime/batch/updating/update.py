@@ -22,7 +22,7 @@ from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.runtime.batch.updating.affected import Affected, Changes, EverythingError, Place, whole
 from tidelog.runtime.batch.updating.looking import Looking
-from tidelog.runtime.batch.updating.part import Part, again, changed, part_of, part_of_constraint
+from tidelog.runtime.batch.updating.part import Part, again, changed, part_of, part_of_constraint, widths_of
 from tidelog.runtime.batch.updating.row_index import RowIndex, picker
 
 _EVER: Ranges = [(NEG, POS)]
@@ -73,15 +73,17 @@ class Updater:
     """Those of components that read nothing which repeats, by their first predicate, and by what is guarded."""
     gone: list[tuple[str, Row]] = field(default_factory=list)
     """Rows that were told to hold no more: they are looked up until all has been derived."""
+    before: dict[tuple[str, Row], Ranges] = field(default_factory=dict)
+    """What was given, before the last change, of the rows that it is about."""
     own: dict[tuple[str, Row], Ranges] = field(default_factory=dict)
     """The facts of the program itself, which are never taken away."""
 
     def __post_init__(self) -> None:
         for name, row, lo, hi in self.plan.facts:
             self.own.setdefault((name, row), []).append((lo, hi))
-        widths = {name: item.arity for name, item in self.plan.schema.predicates.items()}
+        widths = widths_of(self.plan)
         self.index = RowIndex(self.known.rows_that_hold, widths)
-        self.parts = [part_of(self.plan, part) for stratum in self.plan.strata for part in stratum.components]
+        self.parts = [part_of(self.plan, part, widths) for stratum in self.plan.strata for part in stratum.components]
         self.constraints = [part_of_constraint(self.plan, name) for name in self.plan.constraints]
 
     def derive(self, changes: Changes) -> bool:
@@ -116,7 +118,7 @@ class Updater:
 
     def give(self, came: Iterable[Record], went: Iterable[Record]) -> Changes:
         """Take in that facts went, and then that others came; returns when rows are given that were not, or no longer."""
-        before: dict[tuple[str, Row], Ranges] = {}
+        before = self.before = {}
         after: dict[tuple[str, Row], Ranges] = {}
         for records, is_new in ((went, False), (came, True)):
             for name, row, lo, hi in records:
@@ -139,6 +141,7 @@ class Updater:
         return self.known.held(name, row)[0]
 
     def _set_given(self, name: str, row: Row, ranges: Ranges) -> None:
+        self.index.rows(name)  # as they were: what goes is looked up, too
         if name in self.given:
             if ranges:
                 self.given[name][row] = [time for times in ranges for time in times]
@@ -188,7 +191,9 @@ class Updater:
         except EverythingError:
             if self.until < POS:
                 raise
-            return _Found({name: dict.fromkeys(self.index.rows(name), _EVER) for name in names}, {}, {})
+            found = _Found({name: dict.fromkeys(self.index.rows(name), _EVER) for name in names}, {}, {})
+            self._note_absent(found)
+            return found
         places = {place: store.rows for place, store in affected.found.items()}
         rows: _Regions = {name: {} for name in names}
         groups: dict[Place, Mapping[Row, Bounds]] = {}
@@ -202,7 +207,14 @@ class Updater:
             for key, times in keys.items():
                 for row in self.index.like(name, pattern, key):
                     rows[name][row] = united([*rows[name].get(row, ()), *_ranges(times)])
-        return _Found(rows, groups, places)
+        found = _Found(rows, groups, places)
+        self._note_absent(found)
+        return found
+
+    def _note_absent(self, found: _Found) -> None:
+        """Rows that may come to hold are looked up, but those that do not are not kept."""
+        holds = self.known.holds_somewhere
+        self.gone += [(name, row) for name, rows in found.rows.items() for row in rows if not holds(name, row)]
 
     def _plan_of(self, part: Part, periods: Mapping[str, Sequence[int]], guards: Iterable[Place]) -> BatchPlan:
         if periods:
@@ -299,6 +311,7 @@ class Updater:
         """Take over what has been derived, where it could be; returns what is so different."""
         told: dict[str, dict[Row, Ranges]] = {}
         for name, rows in found.rows.items():
+            self.index.rows(name)  # as they were: what goes is looked up, too
             if self.known.is_repeating(name) or done.is_repeating(name):
                 differing = self._take_repeating(done, name, rows)
             else:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
 
+import tidelog
 from engine.running import plan_of, records, session_answers, shown
 from oracle.agreement import runs_of
 from tidelog import ProgramError, Session
@@ -104,3 +108,26 @@ def test_what_waits_counts_for_the_bound_on_memory() -> None:
         with pytest.raises(StateError, match="beyond 40 rows"):
             session.push_records(records(plan, facts))
             session.push_records(records(plan, facts[-1:]))
+
+
+@pytest.mark.parametrize("batch", [1, 400])
+def test_hundreds_of_rows_hold_as_in_batch(batch: int) -> None:
+    """Fact by fact or all at once: what batch reasoning finds over the same facts."""
+    text = (
+        f"{INPUTS} q(X) :- s(X), diamondplus[2,inf) p(X). r(X) :- q(X), not off(X). "
+        "u(X) :- (s(X), not off(X)) until[1,inf) p(X). v(X) :- diamondminus[0,3] q(X). output q, r, u, v."
+    )
+    draw = random.Random(1)
+    names = [draw.choice(("s", "s", "p", "off")) for _ in range(400)]
+    facts = [f"{name}(k{draw.randrange(150)})@[{t},{t + draw.randrange(9)}]" for t, name in enumerate(names)]
+    plan = plan_of(text)
+    session = Session(plan, emit="final")
+    given = records(plan, facts)
+    for i in range(0, len(given), batch):
+        session.push_records(given[i : i + batch])
+    session.finish()
+    found = Counter(shown(plan, session.pull_records()))
+    whole = tidelog.Materialisation(tidelog.compile_batch(text))
+    whole.load(given)
+    whole.run()
+    assert found == Counter(fact for fact in shown(plan, whole.facts()) if fact[0] in "qruv")

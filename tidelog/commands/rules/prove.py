@@ -23,9 +23,9 @@ def text(proof: Proof) -> str:
     """What is known of each output, for people; the findings are diagnostics, and shown as such."""
     lines = [*_outputs(proof)]
     lines += [f"`{one}` and `{other}` never hold at one time of the same things" for one, other in proof.excluding]
-    for question, of in proof.open_questions.items():
+    for (question, reason), of in proof.open_questions.items():
         more = f" and {len(of) - _MOST_NAMES} more, which `--format json` names" if len(of) > _MOST_NAMES else ""
-        lines.append(f"undecided, {question}: {', '.join(of[:_MOST_NAMES])}{more}")
+        lines.append(f"undecided, since {reason}, {question}: {', '.join(of[:_MOST_NAMES])}{more}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -67,7 +67,7 @@ def fields(proof: Proof) -> dict[str, object]:
             for name, answer in proof.answers.items()
         },
         "never_together": [list(pair) for pair in proof.excluding],
-        "undecided": [{"question": question, "of": of} for question, of in proof.undecided],
+        "undecided": [{"question": item.asked, "of": item.of, "reason": item.reason} for item in proof.undecided],
     }
 
 
@@ -86,7 +86,9 @@ def against_text(compared: Against, plan: Plan, new: str, old: str) -> str:
                 case "nothing more":
                     shown.append(f"{item.output}: {name} tells nothing that {beside} does not")
                 case _:
-                    shown.append(f"undecided, whether {name} tells of {item.output} what {beside} does not")
+                    shown.append(
+                        f"undecided, since {item.reason}, whether {name} tells of {item.output} what {beside} does not"
+                    )
     return "".join(f"{line}\n" for line in shown)
 
 
@@ -95,7 +97,12 @@ def against_fields(compared: Against, plan: Plan) -> dict[str, object]:
     lines = Lines(plan)
     return {
         side: {
-            item.output: {"outcome": item.outcome, "facts": lines.of_facts(item.facts), "told": lines.of(item.told)}
+            item.output: {
+                "outcome": item.outcome,
+                "facts": lines.of_facts(item.facts),
+                "told": lines.of(item.told),
+                **({} if item.reason is None else {"reason": item.reason}),
+            }
             for item in comparisons
         }
         for side, comparisons in (("new", compared.new), ("old", compared.old))

@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     help = "run a program over history, or, with --checkpoint, as a stream"
     parser = commands.add_parser("run", help=help, **page("spark run", help))
     parser.add_argument("program", metavar="PROGRAM", help="the file of the program")
-    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes")
+    add_facts(parser, "none, which is an error", "files, folders, globs, outboxes, topics")
     parser.add_argument(
         "--out", dest="sinks", action="append", metavar="SPEC", help="where answers go, such as `parquet:DIR` (default -)"
     )
@@ -78,6 +78,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="a packed environment (venv-pack, conda-pack): workers run its Python",
     )
     parser.add_argument("--ui", action="store_true", help="show Spark's own page while it runs, and say where")
+    parser.add_argument(
+        "--classes", metavar="FILE", help="an archive of Java's classes, for a faster start: it is made if it is not there"
+    )
     parser.add_argument("--log", default=os.devnull, metavar="FILE", help="where Spark's own log goes (default: nowhere)")
     stream = parser.add_argument_group("as a stream")
     stream.add_argument("--checkpoint", metavar="DIR", help="where Spark keeps how far it has come, and the state")
@@ -142,6 +145,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise SpecError(f"`--emit points` {why}: use `tidelog run`")
     if options.cores is not None and options.master is not None:
         raise SpecError("`--cores` are those of this machine: with `--master`, the cluster's own settings tell them")
+    if options.classes is not None and not (options.master or "local").startswith("local"):
+        raise SpecError("`--classes` is for a Spark on this machine, and `--master` names a cluster: leave one of them away")
     if options.archives is not None and (options.master or "local").startswith("local"):
         raise SpecError("`--archives` brings Python to the workers of a cluster: name it by `--master`")
     for name in ("log", "dead_letter"):

@@ -213,6 +213,7 @@ class _Run:
                         log=options.log,
                         settings=settings,
                         python=None if options.archives is None else environment(options.archives)[1],
+                        classes=options.classes,
                     )
                 except OSError as error:
                     raise SpecError(f"cannot write `{options.log}`: {error.strerror}") from error
@@ -274,8 +275,8 @@ def history_settings(inputs: Sequence[Input]) -> dict[str, str]:
 def stream_settings(job: Job, cores: int | None) -> dict[str, str]:
     """What Spark is set to for a job as a stream; `cores` are those of this machine, None on a cluster.
 
-    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine are some more
-    than cores if it has few, so that another machine that goes on can use as many; each costs something in every batch.
+    A checkpoint keeps the number of partitions for good. On a cluster each group has one. On this machine each core has one,
+    since each costs something in every batch; two at least, so that another machine that goes on can use as many.
     """
     partitions = job.groups if cores is None else min(job.groups, max(_PARTITIONS, cores))
     chosen = {"spark.sql.shuffle.partitions": str(partitions)}

@@ -24,14 +24,14 @@ from tidelog.connectors.spark.running.parcels import COLUMNS, FATE, JOURNAL, OUT
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG
 from tidelog.plans.stages.stages import Stage
-from tidelog.runtime.ports.interfaces import ChangeStage, StageStanding
+from tidelog.runtime.ports.stage_changes import ChangeStage, StageStanding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ReachOf = Callable[[bytes], tuple[int, tuple[str, ...]]]
-"""When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end."""
-_ROWS = "bucket int, kind int, lo bigint, hi bigint, row binary"
+"""When the last fact ends that a session was told, by its snapshot, and of which predicates facts have no end; no name
+stands for any."""
 _NONE = -1
 """The kind of a row that tells only that there is a bucket."""
 
@@ -91,7 +91,10 @@ class Handover:
         all_states = reduce(lambda one, other: one.unionAll(other), states)
         rows = all_states.mapInArrow(read, "reach bigint, names array<string>").collect()
         reach = max((row.reach for row in rows), default=NEG)
-        return max(reach, self._place.latest), frozenset(name for row in rows for name in row.names)
+        names = {name for row in rows for name in row.names}
+        if "" in names:
+            names |= {item.name for stage in (*self._before.stages, *self._now.stages) for item in stage.inputs}
+        return max(reach, self._place.latest), frozenset(names)
 
     def _of_pair(self, pair: Pair, change: ChangeStage, reach: int, endless: frozenset[str]) -> DataFrame:
         rows = []

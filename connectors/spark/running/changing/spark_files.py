@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tidelog.connectors.lake.places import uri_of
+from tidelog.connectors.spark.running.outputs.folders import replace_remote
 from tidelog.plans.diagnostics.errors import ConnectorError
 
 _VERSION = "v1"
@@ -19,7 +20,7 @@ class SparkFiles:
     """A folder that is a checkpoint of Spark's, or may become one."""
 
     def __init__(self, spark: Any, path: str) -> None:
-        self.uri = uri_of(path)
+        self.uri, self._spark = uri_of(path), spark
         self._java = spark.sparkContext._jvm
         self._settings = spark.sparkContext._jsc.hadoopConfiguration()
         self._files = self._path("").getFileSystem(self._settings)
@@ -53,14 +54,10 @@ class SparkFiles:
 
     def write(self, name: str, lines: list[str]) -> None:
         """Put a log's file in the place of what is there."""
-        for beside in (f".{name.rpartition('/')[2]}.crc", f"{name.rpartition('/')[2]}.crc"):
-            folder = name.rpartition("/")[0]
-            self._files.delete(self._path(f"{folder}/{beside}"), False)
-        stream = self._files.create(self._path(name), True)
-        try:
-            stream.write(bytearray("\n".join([_VERSION, *lines]).encode()))
-        finally:
-            stream.close()
+        self._files.delete(self._path(f"{name}.crc"), False)  # where Spark keeps a checksum of its own
+        folder, _, last = name.rpartition("/")
+        new = self._path(f"{folder}/.{last}.new".lstrip("/"))
+        replace_remote(self._spark, new, self._path(name), "\n".join([_VERSION, *lines]))
 
     def remove(self, name: str) -> None:
         """Let a file or folder go, if it is there."""

@@ -39,7 +39,7 @@ class Arrivals:
         self._input = struct.pack(">I", number)
         self._routes = job.routes
         self.pool = Pool()
-        self._column_routes = ColumnRoutes(job.stages, job.buckets, self.pool)
+        self._column_routes = ColumnRoutes(job.stages, job.buckets, self.pool, whole=job.keep is not None)
         self._is_ordered = needs_places(job.stages)
         self._parcels = Parcels()
         self._origin = b""

@@ -68,7 +68,7 @@ def read_lines(spark: SparkSession, item: Input, job: Job, *, streaming: bool, f
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:  # Spark wants a function, not an object
         if is_whole and not needs_places(job.stages):
-            return _WholeFiles(item, job).read(batches)
+            return WholeFiles(item, job).read(batches)
         return BlocksOfTask(item, job, header).read(batches)
 
     return blocks.mapInArrow(read, COLUMNS)
@@ -139,7 +139,7 @@ class BlocksOfTask:
         yield from self._arrivals.take(read.records, read.rejected)
 
 
-class _WholeFiles:
+class WholeFiles:
     """What a worker does with files of CSV, each of which comes as one row: their facts go on in columns."""
 
     def __init__(self, item: Input, job: Job) -> None:

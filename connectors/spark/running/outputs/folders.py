@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from py4j.protocol import Py4JError
+
 from tidelog.connectors.store.syncing import make_folder, replace_file
-from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
+from tidelog.plans.diagnostics.errors import SpecError
 
 _TABLES = "_tidelog.json"  # what begins so is no table to readers
 
@@ -53,11 +55,34 @@ class LocalFolder:
         replace_file(self._path / name, text)
 
 
+def replace_remote(spark: Any, new: Any, path: Any, text: str) -> None:
+    """Put a text in the place of a file, all of it or nothing, by a file beside it; both are paths of Hadoop's."""
+    gateway, java = spark.sparkContext._gateway, spark.sparkContext._jvm
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    try:
+        context = java.org.apache.hadoop.fs.FileContext.getFileContext(path.toUri(), settings)
+    except Py4JError:  # a store of objects that has no such: there a file is seen once it is whole
+        _write(path.getFileSystem(settings), path, text)
+        return
+    _write(path.getFileSystem(settings), new, text)
+    options = gateway.new_array(java.org.apache.hadoop.fs.Options.Rename, 1)
+    options[0] = java.org.apache.hadoop.fs.Options.Rename.OVERWRITE  # `FileSystem.rename` may leave alone what is there
+    context.rename(new, path, options)
+
+
+def _write(files: Any, path: Any, text: str) -> None:
+    stream = files.create(path, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
 class RemoteFolder:
     """A folder that Spark reaches by the scheme of its URI, such as `s3a://bucket/folder`."""
 
     def __init__(self, spark: Any, uri: str) -> None:
-        self.place = uri
+        self.place, self._spark = uri, spark
         self._java = spark.sparkContext._jvm
         self._path = self._to("")
         self._files = self._path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
@@ -80,14 +105,7 @@ class RemoteFolder:
             stream.close()
 
     def write(self, name: str, text: str) -> None:
-        new = self._to(f".{name}.new")
-        stream = self._files.create(new, True)
-        try:
-            stream.write(bytearray(text.encode()))
-        finally:
-            stream.close()
-        if not self._files.rename(new, self._to(name)):
-            raise ConnectorError(f"cannot write `{self.place}/{name}`")
+        replace_remote(self._spark, self._to(f".{name}.new"), self._to(name), text)
 
 
 def claim_tables(folder: Folder, checkpoint: str) -> None:
