@@ -64,4 +64,5 @@ def resume(source: Source | Listener, standing: SourceStanding, head: Head, plac
             raise SnapshotError(f"state `{place}`: a position is damaged: {error}") from error
     elif head.snapshot < head.events and not (standing.passing or can_replay(source)):
         # the run before did not come to its end
-        logger.warning("%s: cannot be read again: what it said after the last commit is lost", source.name)
+        lost = "what it said after the last commit is lost if the run before was killed; what was answered as stored is kept"
+        logger.warning("%s: cannot be read again: %s", source.name, lost)

@@ -11,6 +11,14 @@ RULE = "p(X) :- boxminus[0,2] diamondminus[0,5] q(X)."
 PAST = f"timeline integer. output p. {RULE}"
 
 
+def test_a_rule_that_an_assignment_stands_for_is_not_pruned() -> None:
+    """Nobody has written it, and the rule that tells what holds reads it. It was listed as needed by nothing."""
+    plan = tidelog.compile(
+        "timeline integer. input door(room, state). output leaf. leaf(R) := S :- door(R, S). unused(R) :- door(R, _)."
+    )
+    assert [each["rule"] for each in analysis_fields(analyse(plan), objects=10)["pruned"]] == ["unused(R) :- door(R, _)."]
+
+
 def test_text_of_a_simple_program() -> None:
     """Each finding stands on a line of its own, with its reason."""
     shown = format_analysis(analyse(tidelog.compile("input q(x)." + PAST)), objects=20).splitlines()

@@ -10,6 +10,7 @@ from tidelog.plans.language.printing import format_statement
 from tidelog.plans.normal.normalise import run_stages
 from tidelog.plans.normal.program import NormalProgram
 from tidelog.plans.tree.syntax import Program, Rule
+from tidelog.plans.tree.walk import written
 
 _WHY = {
     "simplify": "its body never holds",
@@ -35,7 +36,7 @@ def pruned_rules(
     The rules at the places `asked` are unfolded for an `ask`, so they have a part that the passes do not see.
     """
     found: list[PrunedRule] = []
-    rules = (rule for rule in program.statements if isinstance(rule, Rule) and rule.span not in asked)
+    rules = (rule for rule in written(program) if isinstance(rule, Rule) and rule.span not in asked)
     left = {(rule.span, rule): rule for rule in rules}
     for stage, normal in run_stages(program, keep):
         present = _present(normal)

@@ -471,4 +471,5 @@ def test_what_cannot_be_read_again_is_told_after_a_crash(
         for _ in range(2):
             with StateDirectory(str(tmp_path / str(i))) as store:
                 go(plan, store, begin(), MemorySink(), at_end="stop")
-        assert caplog.text.count("memory: cannot be read again: what it said after the last commit is lost") == told
+        lost = "what it said after the last commit is lost if the run before was killed; what was answered as stored is kept"
+        assert caplog.text.count(f"memory: cannot be read again: {lost}") == told
