@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from tidelog.plans.proving.budget import Budget
 from tidelog.plans.proving.case import Absent, Bound, Case, Range, Span, Whole, at
+from tidelog.plans.proving.reckoning import limits_of
 from tidelog.plans.proving.rulebook import Clause, Rulebook, with_names
 from tidelog.plans.tree.names import has_wildcard, variables
 from tidelog.plans.tree.syntax import (
@@ -43,6 +44,7 @@ DEPTH = 5
 """So many rules on a path are put in."""
 _ZERO = Fraction(0)
 _OF_A_ROW = ("min", "max", "first", "last")
+_BETWEEN_ROWS = ("avg", "quantile")
 
 
 class Assumer:
@@ -300,8 +302,24 @@ class Assumer:
             self._counted(case, formula, row)
         elif formula.function in _OF_A_ROW and row.argument is not None:
             case.be_same(formula.result, row.argument)
+        elif formula.function in _BETWEEN_ROWS and row.argument is not None:
+            self._between_rows(case, formula, row, then, path)
+        elif formula.function == "stddev":
+            case.be_that(formula.result, ">=", Constant(0))
         if not case.is_dead:
             yield from self.one(case, row.operand, then, path)
+
+    def _between_rows(self, case: Case, formula: Aggregate, row: Aggregate, then: Range, path: tuple[str, ...]) -> None:
+        """The result lies between the limits of the rows, in whichever case each of them is."""
+        argument = row.argument
+        if argument is None:
+            return
+        found = [limits_of(each.resolve(argument), each.constraints) for each in self.one(case, row.operand, then, path)]
+        low, high = min((low for low, _ in found), default=-math.inf), max((high for _, high in found), default=math.inf)
+        if low != -math.inf:
+            case.be_that(formula.result, ">=", Constant(low))
+        if high != math.inf:
+            case.be_that(formula.result, "<=", Constant(high))
 
     def _counted(self, case: Case, formula: Aggregate, row: Aggregate) -> None:
         """At each time of a window at most one row counts, where nothing in it is left open."""

@@ -327,9 +327,13 @@ class Judge:
         """Whether it is proved that a predicate, once it holds, holds for ever."""
         if not self.book.of(predicate) or predicate in self.book.open or predicate in self.book.facts:
             return False
-        if any(keeps_itself_up(clause, self.book.is_integer) for clause in self.book.of(predicate)):
+        if self.keeps_itself_up(predicate):
             return True
         return self._decided(ENDING, f"`{predicate}`", partial(self._lasts, predicate))
+
+    def keeps_itself_up(self, predicate: str) -> bool:
+        """Whether one rule alone keeps a predicate up for ever."""
+        return any(keeps_itself_up(clause, self.book.is_integer) for clause in self.book.of(predicate))
 
     def _lasts(self, predicate: str) -> bool:
         prover = self._prover()

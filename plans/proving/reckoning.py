@@ -67,6 +67,11 @@ class Reckoner:
                 yield Constraint(result.plus(number(-Fraction(high))), "<=")
 
 
+def limits_of(term: Expression, constraints: Iterable[Constraint]) -> tuple[float, float]:
+    """Between which numbers a term lies, by the limits that constraints give to single variables, rounded outwards."""
+    return _within(term, _limits(constraints))
+
+
 def _exact(term: Expression, of: Callable[[Expression], Sum | None]) -> Sum | None:
     """A sum of whole numbers; None for what is none."""
     match term:

@@ -13,7 +13,7 @@ from tidelog.plans.plan.questions import HypotheticalAnswer
 from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.migration.changing import Becoming
-from tidelog.runtime.migration.staged import Paired, Spread, change_stage, open_noting_stage, pair_stages, reach_of
+from tidelog.runtime.migration.staged import Paired, Spread, change_stage, pair_stages, reach_of
 from tidelog.runtime.ports.interfaces import OpenStage, StageMode, StageSession
 from tidelog.runtime.ports.stage_changes import StageStanding
 from tidelog.runtime.sessions.staged import open_stage
@@ -168,7 +168,7 @@ class StagedRun:
         open_stage: OpenStage = open_stage,
     ) -> None:
         self._plan = plan
-        self._emit = emit
+        self._emit, self._open_stage = emit, open_stage
         begin = None if start is None else plan.timeline.encode_point(start)
         stages = stages_of(plan).stages
         self.workers = [
@@ -182,7 +182,7 @@ class StagedRun:
 
         The `latest` fact of the stream begins at that time, whether it was read or not.
         """
-        now = StagedRun(plan, emit=self._emit, open_stage=open_noting_stage)
+        now = StagedRun(plan, emit=self._emit, open_stage=self._open_stage)
         before, after = ([worker.stage for worker in run.workers] for run in (self, now))
         pairs = pair_stages(before, after)
         states = {worker.stage.number: worker.states() for worker in self.workers}

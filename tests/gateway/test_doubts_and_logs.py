@@ -103,6 +103,35 @@ def test_a_file_without_sinks_is_doubted(tmp_path: Path, capfd: pytest.CaptureFi
     assert checked(tmp_path, f'emit = "intervals"\nstate = "state"\n{BROKER}{maps}{outbox}', capfd) == []
 
 
+@pytest.mark.parametrize(
+    ("alarm", "way"),
+    [
+        ("", 'say `emit = "intervals"` of the program where tables are to be made of it'),
+        (
+            "alarm hot(room: text).\n",
+            "a program with alarms tells no others: let another one in `[[programs]]`, without alarms, fill it",
+        ),
+    ],
+)
+def test_an_outbox_that_is_filled_with_changes_is_doubted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], alarm: str, way: str
+) -> None:
+    """It was told by `tidelog ingest` alone, long after. `--check` names the outbox, and `--connect` lets it pass."""
+    rules = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\nhot(R) :- temp(R, _).\n"
+    (tmp_path / "plant.tide").write_text(rules + alarm)
+    outbox = 'state = "state"\n[[sink]]\nname = "box"\ntype = "spec"\nspec = "spark+outbox:ob?node=gwA"\n'
+    (tmp_path / "plant.toml").write_text(f'program = "plant.tide"\n{outbox}')
+    assert main(["gateway", str(tmp_path / "plant.toml"), "--check", "--connect"]) == 0
+    shown = capfd.readouterr()
+    assert f"  sink box: outbox {tmp_path / 'ob'}\n" in shown.out and "  box: nothing to reach\n" in shown.out
+    told = "sink `box`: the program `plant` fills the outbox with changes (`emit`), "
+    assert f"warning: {told}which `tidelog ingest` and `spark run --in outbox:` refuse: {way}\n" in shown.err
+    if not alarm:
+        (tmp_path / "plant.toml").write_text(f'program = "plant.tide"\nemit = "intervals"\n{outbox}')
+        assert main(["gateway", str(tmp_path / "plant.toml"), "--check"]) == 0
+        assert "warning" not in capfd.readouterr().err
+
+
 def test_an_output_whose_input_no_source_brings_is_doubted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """It would look healthy, and never tell anything; where any fact may come, nothing is said."""
     rules = "timeline integer, unit 1 s.\ninput temp(room, celsius).\ninput flow(room, litres).\n"

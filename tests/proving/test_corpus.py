@@ -34,7 +34,7 @@ EXPECTED: dict[str, list[tuple[int, str]]] = {
         (27, "never-holds"),
         (28, "never-holds"),
     ],
-    "tests/fixtures/errors/one-value.tide": [(13, "needless-condition")],
+    "tests/fixtures/errors/one-value.tide": [(6, "always-together"), (13, "needless-condition")],
 }
 """What is found, by lines: mistakes that were made on purpose, as these programs are there to be warned of."""
 

@@ -45,6 +45,24 @@ FOUND = [
     ),
     pytest.param("output a. a(R) :- count() over door(R) in [9 s] by R >= 11.", ["never-holds"], id="more than ticks"),
     pytest.param("output a. a(R) :- count() over door(R) in [9 s] by R >= 10.", [], id="as many as ticks"),
+    pytest.param(
+        "output a. a(R) :- A = avg(C) over (temp(R, C), C < 50) in [9 s] by R, A > 50.", ["never-holds"], id="an average"
+    ),
+    pytest.param(
+        "output a. a(R) :- A = avg(C) over (temp(R, C), C < 50) in [9 s] by R, A >= 50.", [], id="an average is rounded"
+    ),
+    pytest.param(
+        "output a. t(R, C) :- temp(R, C), C < 20. t(R, C) :- temp(R, C), C > 30, C < 40. "
+        "a(R) :- A = avg(C) over t(R, C) in [9 s] by R, A > 25, A < 28.",
+        [],
+        id="an average of rows by several rules",
+    ),
+    pytest.param(
+        "output a. t(R, C) :- temp(R, C), C > 30. a(R) :- M = quantile(0.5, C) over t(R, C) in [9 s] by R, M < 30.",
+        ["never-holds"],
+        id="a quantile",
+    ),
+    pytest.param("output a. a(R) :- S = stddev(C) over temp(R, C) in [9 s] by R, S < 0.", ["never-holds"], id="a deviation"),
     pytest.param("output a. a(R) :- temp(R, F), C = (F - 32) * 5 / 9, C > 110, F < 200.", ["never-holds"], id="arithmetic"),
     pytest.param("output a. a(R) :- temp(R, F), C = (F - 32) * 5 / 9, C > 90, F < 200.", [], id="arithmetic that goes"),
     pytest.param("output a. m(R) := on :- door(R). a(R) :- m(R, off).", ["never-holds"], id="a state that nothing brings"),

@@ -97,7 +97,7 @@ def test_explain_tells_what_stays_in_spark(spark: SparkSession) -> None:
         "far_from: Spark reads node, time",
         "  Filter: none, since rules may need every row",
         "  MapInArrow read: Python makes facts of them, which go on in columns",
-        "stage 1: far_from(K), temp(K, _) -> far(K), warm(K)",
+        "stage 1: far_from(K), temp(K, _) -> warm(K), far(K)",
         "  Exchange, Sort, MapInArrow run: Python runs union; join; join on N",
     ]
     own = str(reason(frames, rules)._jdf.queryExecution().executedPlan().toString())

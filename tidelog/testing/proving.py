@@ -68,7 +68,7 @@ def prove(plan: Plan, seconds: float) -> Proof:
     waiting = [name for name in outputs if not judge.is_empty(name)]
     for number, name in enumerate(waiting, 1):
         searcher.is_over = timer.share(0.3 + 0.4 * number / len(waiting))
-        witness = searcher.witness(name)
+        witness = searcher.witness(name, is_endless=judge.keeps_itself_up(name))
         if witness is not None:
             witnesses[name] = witness
         if searcher.is_over():

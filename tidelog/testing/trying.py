@@ -19,8 +19,10 @@ from tidelog.plans.tree.walk import forward_part
 from tidelog.runtime.sessions.session import Session
 
 _KEPT = 2000
-_WORK = 2000
+_WORK = 500
 """What goes on without an end is followed until its steps have received so many facts."""
+_IN_VAIN = 30
+"""After so many runs that were followed, and of which nothing ended, no more are followed to find an end."""
 _DOUBLINGS = 32
 """So often is the time doubled up to which it is followed: from one unit to a hundred years of seconds."""
 
@@ -56,6 +58,7 @@ class Runner:
         self.plan = plan
         self._known: dict[tuple[Fact, ...], Run] = {}
         self._followed: dict[tuple[Fact, ...], Run] = {}
+        self._in_vain = 0
 
     def told(self, facts: Iterable[Fact]) -> Mapping[str, tuple[Record, ...]]:
         """What is told of some facts, by outputs, in maximal intervals; nothing where the program does not take them.
@@ -73,13 +76,19 @@ class Runner:
         return _kept(self._followed, key, self._run_on)
 
     def ends(self, predicate: str, facts: Iterable[Fact]) -> bool:
-        """Whether something that is told of a predicate ends for sure."""
+        """Whether something that is told of a predicate is known to end for sure."""
         key = tuple(facts)
-        if all(hi == POS for _, _, _, hi in self.told(key).get(predicate, ())):
+        run = self._short(key)
+        if all(hi == POS for _, _, _, hi in run.told.get(predicate, ())):
             return False
-        run = self.followed(key)
+        if run.decided:
+            if self._in_vain >= _IN_VAIN and key not in self._followed:
+                return False
+            run = self.followed(key)
         limit = run.limit(predicate)
-        return any(hi < limit for _, _, _, hi in run.told.get(predicate, ()))
+        found = any(hi < limit for _, _, _, hi in run.told.get(predicate, ()))
+        self._in_vain += not found
+        return found
 
     def _short(self, key: tuple[Fact, ...]) -> Run:
         return _kept(self._known, key, self._run)

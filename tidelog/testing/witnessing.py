@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -24,6 +24,8 @@ from tidelog.testing.trying import Runner, narrowed
 
 _GUESSES = 400
 _ENOUGH = 12
+_WITHOUT_END = 60
+"""Of so many witnesses that do not end, one is taken, and what may end it is looked for."""
 _CHANGED = 10
 _STEPS = 40_000
 _READINGS = tuple(map(Fraction, range(12)))
@@ -76,15 +78,20 @@ class Searcher:
         unit = plan.timeline.unit
         self._bases = [Fraction(int(day.timestamp()) // unit) for day in _DAYS] if calendars and unit else [Fraction(0)]
 
-    def witness(self, predicate: str) -> Witness | None:
-        """The shortest facts found that make an output begin, and, where that was found, end; None where none were."""
+    def witness(self, predicate: str, *, is_endless: bool = False) -> Witness | None:
+        """The shortest facts found that make an output begin, and, where that was found, end; None where none were.
+
+        Of what `is_endless`, as is proved, no end is looked for.
+        """
         self.runner = Runner(narrowed(self._plan, predicate))
         found: list[Witness] = []
         guesses: list[tuple[Fact, ...]] = []
         for guess in self._guesses(predicate):
             guesses.append(guess)
             found += self._at_all_times(predicate, guess)
-            if self.is_over() or len(guesses) >= _GUESSES or len([item for item in found if item.ends]) >= _ENOUGH:
+            ending = sum(item.ends for item in found)
+            most = _ENOUGH if is_endless else _WITHOUT_END
+            if self.is_over() or len(guesses) >= _GUESSES or ending >= _ENOUGH or len(found) - ending >= most:
                 break
         if not found:
             found = self._first(predicate, self._changed(guesses[:_CHANGED]))
@@ -94,7 +101,7 @@ class Searcher:
             return None
         best = min(found, key=lambda item: (not item.ends, item.size))
         best = self._shrunk(best)
-        return best if best.ends else self._shrunk(self._ended(best))
+        return best if best.ends or is_endless else self._shrunk(self._ended(best))
 
     def _at_all_times(self, predicate: str, guess: Sequence[Fact]) -> list[Witness]:
         """The witnesses that a guess is, at the times at which it is tried."""

@@ -212,7 +212,7 @@ class IcebergTable:
 
     def vacuum(self, hours: int) -> int:
         with told(f"cannot clear the table `{self.uri}`"):
-            expire(self.table, hours)
+            expire(self.table, _Changing(self.table, autocommit=True), hours)
             return sweep(self.table, hours)
 
     def _day(self, file: IcebergFile) -> date | None:

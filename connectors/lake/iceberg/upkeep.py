@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from pyarrow import fs
 from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.table.update.snapshot import ExpireSnapshots
 
 from tidelog.plans.diagnostics.errors import ConnectorError
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
 MOST = 500
 """How many snapshots are kept at most: each commit writes anew what the table says of all of them."""
@@ -25,8 +26,11 @@ _FOLDERS = ("write.data.path", "write.metadata.path")
 """The properties of a table that say where its files are, if not in its own folder."""
 
 
-def expire(table: Table, hours: int) -> None:
-    """Forget the snapshots that were not the newest at any time of the last so many hours, and all but the newest `MOST`."""
+def expire(table: Table, transaction: Transaction, hours: int) -> None:
+    """Forget the snapshots that were not the newest at any time of the last so many hours, and all but the newest `MOST`.
+
+    The transaction commits by itself.
+    """
     limit = (time.time() - hours * 3600) * 1000
     order = sorted(table.metadata.snapshots, key=lambda each: each.sequence_number or 0)
     kept = {reference.snapshot_id for reference in table.metadata.refs.values()}
@@ -34,7 +38,7 @@ def expire(table: Table, hours: int) -> None:
     gone += [each.snapshot_id for each in order[:-MOST]]
     old = [number for number in dict.fromkeys(gone) if number not in kept]
     if old:
-        table.maintenance.expire_snapshots().by_ids(old).commit()
+        ExpireSnapshots(transaction).by_ids(old).commit()
         table.refresh()
 
 

@@ -15,14 +15,15 @@ from tidelog.plans.diagnostics.errors import ConnectorError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-_FAILURES: tuple[type[Exception], ...] = (PySparkException, OSError)
+SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException,)
 """What a call of Spark's raises."""
 _LOST: tuple[type[Exception], ...] = (ConnectionError,)
 """What it raises where the process behind it is gone."""
+_FAILURES: tuple[type[Exception], ...] = (*SPARK_ERRORS, OSError)
 with suppress(ImportError):  # the client of Spark Connect alone has no Java beside it
     from py4j.protocol import Py4JError, Py4JNetworkError
 
-    _FAILURES = (*_FAILURES, Py4JError)
+    SPARK_ERRORS, _FAILURES = (*SPARK_ERRORS, Py4JError), (*_FAILURES, Py4JError)
     _LOST = (*_LOST, Py4JNetworkError)
 
 _LOOKS = 1

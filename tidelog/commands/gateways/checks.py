@@ -57,6 +57,7 @@ def _summary(unit: Unit) -> str:
         for name, source in unit.sources.items()
     ]
     lines += [f"  sink {name}: {sink.name}" if name != sink.name else f"  sink {name}" for name, sink in unit.sinks.items()]
+    lines += [f"  sink {name}: outbox {outbox.path}" for name, outbox in unit.outboxes.items()]
     lines += _spread(unit)
     return "".join(f"{line}\n" for line in lines)
 

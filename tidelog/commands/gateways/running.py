@@ -22,6 +22,7 @@ from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.gateway.backgrounds import fetch_all, keep_fresh
 from tidelog.gateway.building import Unit, build, http_settings, make_unit
+from tidelog.gateway.doubts import filled_with_changes
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.file.settings import GatewaySettings
@@ -185,6 +186,8 @@ class Gateway:
     # --- programs --------------------------------------------------------------------------------------------------------
 
     async def _start(self, unit: Unit) -> None:
+        for line in filled_with_changes(unit):
+            logger.warning("%s", line)
         store = self._store(unit)
         try:
             outboxes = open_outboxes(unit.outboxes, unit.plan, holds_changes=unit.settings.emit == "changes")

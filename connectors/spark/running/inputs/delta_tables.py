@@ -6,13 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tidelog.connectors.lake.delta.lake import open_table
 from tidelog.connectors.lake.places import is_remote, local_path, uri_of
-from tidelog.connectors.spark.cluster.queries import why
+from tidelog.connectors.spark.cluster.queries import SPARK_ERRORS, why
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
@@ -43,5 +41,5 @@ def read_delta(spark: SparkSession, path: str) -> DataFrame:
     base, *files = (uri_of(name).replace("s3://", "s3a://", 1) for name in (place, *names))
     try:
         return spark.read.schema(schema).option("basePath", base).parquet(*files)
-    except (Py4JError, PySparkException) as error:
+    except SPARK_ERRORS as error:
         raise SpecError(f"cannot read the table `{path}`: {why(error)}") from error

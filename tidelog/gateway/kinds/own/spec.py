@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 
 from tidelog.connectors.opening import open_sink, open_source
+from tidelog.connectors.outbox.spec import is_outbox
 from tidelog.connectors.spec import parse_spec
 from tidelog.connectors.transport.acceptor import ClientLimits
 from tidelog.gateway.kinds.kind import INTERFACE, Place, SinkKind, SinkOpening, SourceKind, SourceOpening
@@ -52,6 +53,8 @@ def _from(folder: Path, spec: str) -> str:
 
 
 async def _reach(settings: SpecSourceSettings | SpecSinkSettings, place: Place) -> str:
+    if isinstance(settings, SpecSinkSettings) and is_outbox(settings.spec):
+        return NOTHING
     spec = parse_spec(settings.spec, allow_remote=True)
     if spec.address is None or spec.listens:
         return NOTHING
