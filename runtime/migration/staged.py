@@ -16,6 +16,7 @@ import msgspec
 
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Ask, Output, Rule, Value
@@ -192,9 +193,12 @@ def change_stage(
         raise ValueError("a stage was there, or is there")
     was, is_now = before or _without_rules(now), now or _without_rules(before)  # type: ignore[arg-type]
     old = go_on_by_rows(NotingRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
+    ahead: list[Record] = []
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
-        old.pull()
+        said = old.pull().told
+        if standing.state is not None and is_of_columns(standing.state):  # by rows it may say a little more at once
+            ahead = said
     # where nothing came for a stage that was there, that is known from the begin on
     noted = old.noted() if before is not None and standing.state is None and standing.keeps else None
     journal = [*standing.journal] if noted is None else [noted]
@@ -210,7 +214,7 @@ def change_stage(
     return ChangedStage(
         new.snapshot(),
         new.deadline(),
-        [record for record in records if new.counts(record) or old.counts(record)],
+        ahead + [record for record in records if new.counts(record) or old.counts(record)],
         msgspec.msgpack.encode(becomings),
         all(item.fate == "kept" for item in becomings),
         noted,

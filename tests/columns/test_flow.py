@@ -25,7 +25,9 @@ from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Program, Value
 from tidelog.runtime.columns.flow import StageFlow, known_of, open_flow
 from tidelog.runtime.columns.rows_again import go_on_by_rows
+from tidelog.runtime.migration.staged import change_stage, reach_of
 from tidelog.runtime.ports.interfaces import StageMode, StageSession
+from tidelog.runtime.ports.stage_changes import StageStanding
 from tidelog.runtime.sessions.staged import StageRun
 
 
@@ -157,3 +159,23 @@ def test_what_goes_in_columns(text: str, goes: bool) -> None:
     """All else runs row by row."""
     stage = stages_of(tidelog.compile(f"timeline integer. input p(x). input q(x). {text}")).stages[-1]
     assert isinstance(open_flow(stage, lambda _: True, emit="intervals", start=None), StageFlow) == goes
+
+
+def test_a_changed_program_goes_on_from_columns() -> None:
+    """What a flow has kept goes over to a changed program: a rule that is the same knows what came before."""
+    (before,) = stages_of(tidelog.compile(TEXT)).stages
+    (now,) = stages_of(tidelog.compile(TEXT.replace("V > 5", "V > 6"))).stages
+    flow = begun()
+    flow.take([("p", ("a", 9), 1, 1), ("p", ("b", 1), 2, 2)])
+    flow.advance(2)
+    flow.pull()
+    reach, endless = reach_of(flow.snapshot())
+    standing = StageStanding(flow.snapshot(), None, 2, reach, frozenset(endless))
+    changed = change_stage(before, now, lambda _: True, emit="intervals", standing=standing)
+    session = open_flow(now, lambda _: True, emit="intervals", start=None, state=changed.state)
+    session.promise(2)
+    assert session.take([("p", ("b", 2), 4, 4)]) == []
+    session.advance(4)
+    told = [*changed.told, *session.pull().told]
+    assert ("many", ("b",), 4, 5) in told
+    assert [record for record in told if record[0] == "held"] == [("held", ("a",), 3, 3), ("held", ("a",), 4, 4)]
