@@ -276,7 +276,11 @@ class Assumer:
             yield case
             return
         case = case.copy()
-        then = self._between(case, sample.low, (-formula.window.size, _ZERO), (False, False))
+        step = formula.window.step
+        then = self._between(case, sample.low, (-formula.window.size - (step or 0), _ZERO), (False, False))
+        if step is not None:  # what has come since the last step may be later, and does not count yet
+            yield from self.one(case, formula.atom, then, path)
+            return
         behind = replace(self.inside(then.low, sample.low), high=sample.low)
         for found in self.one(case, formula.atom, then, path):
             found = found.copy()

@@ -221,7 +221,7 @@ class Prover:
                 yield from self._sometime(case, formula.operand, when, (-size.size, _ZERO), (False, False), depth, path)
             case Binary():
                 yield from self._since(case, formula, when, depth, path)
-            case Latest() if not formula.window.tuples and when.point is not None:
+            case Latest(window=size) if not size.tuples and size.step is None and when.point is not None:
                 yield from self._latest(case, formula, when.point, depth, path)
 
     def _sometime(

@@ -224,7 +224,7 @@ class Points(Emission):
 
     def entries(self) -> dict[str, int]:
         found = Counter(predicate for _, _, predicate, _, _ in self._kept())
-        if self._points:  # they wait for the output that is known last
+        if self._points and self.frontiers:  # they wait for the output that is known last
             found[min(self.frontiers, key=self.frontiers.__getitem__)] += len(self._points)
         return dict(found)
 

@@ -139,7 +139,7 @@ class Actor:
 
     def _hand_on(self) -> None:
         replies = self._line.replies
-        while replies:
+        while replies and not self.aside:  # what it said before it was set aside is awaited by nobody
             reply = replies.popleft()
             if isinstance(reply, Failed):
                 self._look_for_poison(reply.as_error())

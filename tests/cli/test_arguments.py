@@ -33,7 +33,7 @@ def every_parser() -> dict[str, Parser]:
 
 def test_all_commands_are_there() -> None:
     """The commands, and those of `spark` and `tables`."""
-    inner = ("tables optimize", "tables vacuum", "tables take-over", "spark archive", "spark run")
+    inner = ("tables optimize", "tables vacuum", "tables delete", "tables take-over", "spark archive", "spark run")
     assert set(every_parser()) == {"tidelog", *(f"tidelog {name}" for name in (*COMMANDS, *inner))}
 
 

@@ -455,7 +455,7 @@ def test_plain_files_of_others_become_columns_at_once(tmp_path: Path) -> None:
     rows = "".join(f"01.07.2026 12:{i // 60:02}:{i % 60:02};r{i % 3};{i},5;\n" for i in range(600))
     spec = parse_spec(f"{tmp_path}/temp.csv?{OPTIONS}")
     Path(spec.path).write_text(f"Zeitstempel;raum;wert;bemerkung\n{rows}")
-    with mock.patch.object(history_files._LineReader, "_decode", autospec=True) as decode:
+    with mock.patch.object(history_files.LinesInColumns, "_decode", autospec=True) as decode:
         decode.side_effect = lambda self, framed: self._decoder.decode(framed.lines[:1], 1)
         assert sum(map(len, open_history(spec, SCHEMA, Pool()))) == 600
 

@@ -38,6 +38,9 @@ FOUND = [
         ["never-holds"],
         id="none at any time",
     ),
+    pytest.param(
+        "output a. a(R) :- door(R), latest temp(R, C) by R in [9 s step 5 s], not temp(R, _) within 9 s.", [], id="held on"
+    ),
     pytest.param("output a. a(R) :- door(R) within 5 s, not door(R) within 5 s.", ["never-holds"], id="the same times"),
     pytest.param("output a. a(R) :- door(R) within 6 s, not door(R) within 5 s.", [], id="six are more than five"),
     pytest.param(

@@ -108,6 +108,19 @@ def compile_program(program: ProgramSettings, settings: GatewaySettings, folder:
     return plan
 
 
+def filled_with_changes(unit: Unit) -> Iterator[str]:
+    """Outboxes that `tidelog ingest` refuses: `emit` has such a default that nobody sees it in the file."""
+    if unit.settings.emit != "changes":
+        return
+    if unit.plan.alarms:
+        way = "a program with alarms tells no others: let another one in `[[programs]]`, without alarms, fill it"
+    else:
+        way = 'say `emit = "intervals"` of the program where tables are to be made of it'
+    for name in unit.outboxes:
+        told = f"the program `{unit.settings.name}` fills the outbox with changes (`emit`)"
+        yield f"sink `{name}`: {told}, which `tidelog ingest` and `spark run --in outbox:` refuse: {way}"
+
+
 def build_mappers(settings: GatewaySettings, folder: Path) -> Iterator[tuple[str, Plan, Mapper, Sequence[str]]]:
     """What makes facts of messages, for each source that has messages: its name, its plan, and the topics that it reads."""
     for program in settings.programs:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tidelog.connectors.mapping.mapper import unread_levels
-from tidelog.gateway.building import Unit
+from tidelog.gateway.building import Unit, filled_with_changes
 from tidelog.gateway.file.hiding import is_secret
 from tidelog.gateway.file.settings import GatewaySettings, SupervisionSettings
 from tidelog.gateway.kinds.own.alertmanager import AlertmanagerSinkSettings
@@ -40,19 +40,6 @@ def doubts(settings: GatewaySettings, units: Sequence[Unit]) -> Iterator[str]:
             for header, value in sink.headers.items():
                 if isinstance(value, str) and is_secret(header):
                     yield f'sink `{sink.name}`: the header `{header}` stands in the file: say `{{ env = "NAME" }}`'
-
-
-def filled_with_changes(unit: Unit) -> Iterator[str]:
-    """Outboxes that `tidelog ingest` refuses: `emit` has such a default that nobody sees it in the file."""
-    if unit.settings.emit != "changes":
-        return
-    if unit.plan.alarms:
-        way = "a program with alarms tells no others: let another one in `[[programs]]`, without alarms, fill it"
-    else:
-        way = 'say `emit = "intervals"` of the program where tables are to be made of it'
-    for name in unit.outboxes:
-        told = f"the program `{unit.settings.name}` fills the outbox with changes (`emit`)"
-        yield f"sink `{name}`: {told}, which `tidelog ingest` and `spark run --in outbox:` refuse: {way}"
 
 
 def _idle_workers(unit: Unit) -> Iterator[str]:

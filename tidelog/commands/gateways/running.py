@@ -21,8 +21,7 @@ from tidelog.connectors.outbox.outbox import Outbox
 from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.gateway.backgrounds import fetch_all, keep_fresh
-from tidelog.gateway.building import Unit, build, http_settings, make_unit
-from tidelog.gateway.doubts import filled_with_changes
+from tidelog.gateway.building import Unit, build, filled_with_changes, http_settings, make_unit
 from tidelog.gateway.engines import Running
 from tidelog.gateway.file.reading import read_settings
 from tidelog.gateway.file.settings import GatewaySettings
