@@ -169,8 +169,8 @@ def test_killed_at_each_step(fill: Fill, home: Home, tmp_path: Path, monkeypatch
     for at in range(draw.randrange(_STRIDE), 400, _STRIDE):
         box = os.fspath(tmp_path / "boxes" / str(at))
         home.use("0")
-        home.copy(str(at))
-        home.use(str(at))
+        home.copy(f"at-{at}")
+        home.use(f"at-{at}")
         shutil.copytree(path, box)
         with monkeypatch.context() as patch:
             _die(patch, at)
@@ -186,7 +186,7 @@ def test_killed_at_each_step(fill: Fill, home: Home, tmp_path: Path, monkeypatch
         ingest([box], tables)
         assert read_tables(tables) == wholes[1]
         assert is_taken(box)
-        home.drop(str(at))
+        home.drop(f"at-{at}")
         if not is_killed:
             break
     assert not is_killed

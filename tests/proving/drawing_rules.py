@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 from oracle.evaluate import rules_of
 from oracle.grounding import bound_variables
+from tidelog.plans.proving.rulebook import Rulebook, rulebook
 from tidelog.plans.tree.names import variables
-from tidelog.plans.tree.syntax import Atom, Conjunction, Formula, Negation, Program, Rule, Variable
+from tidelog.plans.tree.syntax import Atom, Conjunction, FactStatement, Formula, Negation, Program, Rule, Variable
+
+
+def book_of_text(program: Program) -> Rulebook:
+    """A program for proofs, with the facts that it states itself."""
+    stated = [item for item in program.statements if isinstance(item, FactStatement)]
+    facts = [(item.atom.predicate, tuple(term.value for term in item.atom.arguments), item.interval) for item in stated]
+    return rulebook(program, (), facts)
 
 
 @st.composite

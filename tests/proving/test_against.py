@@ -15,12 +15,11 @@ from drawing import drawn
 from oracle.evaluate import head_atom, rules_of
 from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
 from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs, streams
-from proving.drawing_rules import mixed
+from proving.drawing_rules import book_of_text, mixed
 from proving.test_soundness import Refuter, is_right
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
 from tidelog.plans.proving.below import Beside
 from tidelog.plans.proving.findings import book_of
-from tidelog.plans.proving.rulebook import rulebook
 from tidelog.plans.tree.syntax import Program, Rule
 from tidelog.testing.against import against
 
@@ -130,7 +129,7 @@ def test_what_is_proved_to_be_no_more_is_so(features: str, data: st.DataObject) 
     assume(is_right(first) and is_right(second))
     facts = data.draw(lars_streams() if features == "windows" else streams(first))
     try:
-        beside = Beside(rulebook(first, ()), rulebook(second, ()))
+        beside = Beside(book_of_text(first), book_of_text(second))
     except ProgramError:
         assume(False)
         return

@@ -15,12 +15,11 @@ from oracle.evaluate import GroundFact, Model, evaluate, head_atom, rules_of
 from oracle.lars_programs import COUNTED, EVERY_FORM, lars_programs, lars_streams
 from oracle.programs import EVERYTHING, NON_RECURSIVE, PAST_ONLY, programs, streams
 from oracle.reach import exact_range, horizon
-from proving.drawing_rules import mixed
+from proving.drawing_rules import book_of_text, mixed
 from tidelog.plans.checks.check import check
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.proving.judging import Judge
-from tidelog.plans.proving.rulebook import rulebook
-from tidelog.plans.tree.syntax import Atom, FactStatement, Program, Rule, Truth
+from tidelog.plans.tree.syntax import Atom, Program, Rule, Truth
 
 DENSE = {
     "past": ("rational", PAST_ONLY),
@@ -42,9 +41,7 @@ class Proved(NamedTuple):
 
 def judged(program: Program) -> Proved:
     """All that is proved of a program."""
-    stated = [item for item in program.statements if isinstance(item, FactStatement)]
-    facts = [(item.atom.predicate, tuple(term.value for term in item.atom.arguments), item.interval) for item in stated]
-    judge = Judge(rulebook(program, (), facts))
+    judge = Judge(book_of_text(program))
     judge.find_dead()
     names = sorted(judge.book.clauses)
     for find in (judge.needless_rules(), judge.needless_conditions(), judge.together(names)):

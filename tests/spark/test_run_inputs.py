@@ -182,10 +182,10 @@ def test_specs(folder: Path, spec: str, expected: tuple[str, str, str | None]) -
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("-", "Spark reads files, folders, tables and outboxes"),
-        ("jsonl+-", "Spark reads files, folders, tables and outboxes"),
-        ("tcp://127.0.0.1:9000", "Spark reads files, folders, tables and outboxes"),
-        ("unix+listen:///x", "Spark reads files, folders, tables and outboxes"),
+        ("-", "Spark reads files, folders, tables, outboxes and topics of Kafka"),
+        ("jsonl+-", "Spark reads files, folders, tables, outboxes and topics of Kafka"),
+        ("tcp://127.0.0.1:9000", "Spark reads files, folders, tables, outboxes and topics of Kafka"),
+        ("unix+listen:///x", "Spark reads files, folders, tables, outboxes and topics of Kafka"),
         ("xml+file:x.txt", "unknown format `xml`: the formats are facts, jsonl, csv, parquet"),
         ("gopher:x", "unknown scheme `gopher`: expected a path, `file:PATH`, `table:NAME`"),
         ("nowhere.csv", "cannot read `nowhere.csv`: No such file or directory"),
