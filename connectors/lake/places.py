@@ -11,6 +11,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9-]")
 _ESCAPED = re.compile(r"(?:~[0-9A-F]{2})+")
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*://")
 
+LOG = "_delta_log"
+"""Where a table of Delta Lake has its log."""
+
 
 def is_remote(path: str) -> bool:
     """Whether it is a URI of another file system than this machine's."""
@@ -21,6 +24,11 @@ def local_path(path: str) -> str:
     """The absolute path of a path or of a `file:` URI."""
     path = path.removeprefix("file:")
     return os.path.abspath(path.removeprefix("//") if path.startswith("///") else path)
+
+
+def is_table(path: str) -> bool:
+    """Whether there is a table of Delta Lake at a path of this machine."""
+    return os.path.isdir(os.path.join(path, LOG))
 
 
 def uri_of(path: str) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelog.connectors.lake.columns import DATE
-from tidelog.connectors.lake.delta.library import LOG, deltalake, storage_options, told
+from tidelog.connectors.lake.delta.library import deltalake, storage_options, told
 from tidelog.connectors.lake.delta.syncing import mend
 from tidelog.connectors.lake.delta.table import DeltaLakeTable
-from tidelog.connectors.lake.places import folder_of, is_remote, on_this_machine, predicate_of
+from tidelog.connectors.lake.places import LOG, folder_of, is_remote, on_this_machine, predicate_of
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
@@ -111,8 +111,3 @@ def open_table(uri: str) -> DeltaTable | None:
             return None
         table: DeltaTable = library.DeltaTable(uri, storage_options=storage_options(uri))
         return table
-
-
-def is_table(path: str) -> bool:
-    """Whether there is a table of Delta Lake at a path of this machine."""
-    return os.path.isdir(os.path.join(path, LOG))

@@ -12,9 +12,6 @@ from typing import Any
 from tidelog.connectors.lake.tables import Conflict
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
-LOG = "_delta_log"
-"""The folder in a table that makes it one."""
-
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _S3_SAYS = re.compile(r"<Code>(\w+)</Code>(?:<Message>([^<]*)</Message>)?")
 _CLEARED = re.compile(r"not found.*\b_delta_log\b", re.IGNORECASE | re.DOTALL)

@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from tidelog.connectors.lake.delta.library import LOG
-from tidelog.connectors.lake.places import is_remote
+from tidelog.connectors.lake.places import LOG, is_remote
 from tidelog.connectors.store.syncing import sync
 from tidelog.plans.diagnostics.errors import ConnectorError
 

@@ -10,8 +10,9 @@ from pyarrow import fs
 
 from tidelog.connectors.lake.delta.commits import alone
 from tidelog.connectors.lake.delta.files import TableFiles
-from tidelog.connectors.lake.delta.library import LOG, deltalake, storage_options, told
+from tidelog.connectors.lake.delta.library import deltalake, storage_options, told
 from tidelog.connectors.lake.delta.syncing import sync_versions
+from tidelog.connectors.lake.places import LOG
 from tidelog.connectors.lake.tables import Compacted
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from tidelog.connectors.files.folders import files_in
 from tidelog.connectors.formats.endings import compression_of, format_of_path
-from tidelog.connectors.lake.delta.lake import is_table
-from tidelog.connectors.lake.places import is_remote, predicate_of
+from tidelog.connectors.lake.places import is_remote, is_table, predicate_of
 from tidelog.connectors.outbox.client import FORM, check_address, is_address
 from tidelog.connectors.outbox.file import FILE
 from tidelog.connectors.spark.running.kafka import is_kafka, parse_topics
