@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tidelog.connectors.spark.running.parcels import Routes
 from tidelog.plans.analysis.physical.in_columns import stops_row_by_row
 from tidelog.plans.calendars.declared import with_events
 from tidelog.plans.compiling.compile import compile_program
@@ -22,6 +22,9 @@ from tidelog.plans.stages.stages import Stage, StageInput, stages_of
 from tidelog.plans.tree.syntax import CalendarDeclaration
 from tidelog.plans.tree.walk import statements_of
 from tidelog.runtime.ports.interfaces import StageMode
+
+if TYPE_CHECKING:
+    from tidelog.connectors.spark.running.parcels import Routes
 
 _decode_facts = msgspec.msgpack.Decoder(list[tuple[str, tuple[str | int | float, ...], int, int]]).decode
 _decode_events = msgspec.msgpack.Decoder(dict[str, tuple[tuple[int, int, str], ...]]).decode
@@ -62,6 +65,8 @@ class Job:
     @property
     def routes(self) -> Routes:
         """Where facts go. What is kept for another program is kept whole."""
+        from tidelog.connectors.spark.running.parcels import Routes  # noqa: PLC0415 - options are shown without pyarrow
+
         return Routes(self.stages, self.buckets, whole=self.keep is not None)
 
     @property
