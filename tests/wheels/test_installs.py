@@ -72,15 +72,15 @@ tidelog run high.tide --in levels.txt --http 127.0.0.1:0 > said 2>&1 & served=$!
 until grep -q http:// said || ! kill -0 $served 2> /dev/null; do sleep 0.1; done
 kill -TERM $served; wait $served; cat said; grep http:// said
 """
-OUTBOX = "test -e box || tidelog run high.tide --in levels.txt --out spark+outbox:box"
+OUTBOX = "test -e {0} || tidelog run high.tide --in levels.txt --out spark+outbox:{0}"
 NEEDING = {
     "calendar": ("tidelog check holidays.tide", "tidelog[calendar]"),
     "completion": ("tidelog completion bash", "tidelog[completion]"),
-    "delta": (f"{OUTBOX} && tidelog ingest --from box --to tables --once && ls tables", "tidelog[delta]"),
+    "delta": (f"{OUTBOX.format('box')} && tidelog ingest --from box --to tables --once && ls tables", "tidelog[delta]"),
     "demo": ("$PYTHON tide.py", "pygments"),
     "iceberg": (
-        f"{OUTBOX} && mkdir -p lake && export PYICEBERG_CATALOG__LAKE__URI=sqlite:///lake/c.db "
-        "PYICEBERG_CATALOG__LAKE__WAREHOUSE=lake && tidelog ingest --from box --to iceberg:lake.p --once && ls lake/p",
+        f"{OUTBOX.format('ice')} && mkdir -p lake && export PYICEBERG_CATALOG__LAKE__URI=sqlite:///lake/c.db "
+        "PYICEBERG_CATALOG__LAKE__WAREHOUSE=lake && tidelog ingest --from ice --to iceberg:lake.p --once && ls lake/p",
         "tidelog[iceberg]",
     ),
     "frames": ("tidelog run high.tide --in levels.txt --out parquet:out && ls out", "tidelog[frames]"),
