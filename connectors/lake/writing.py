@@ -57,7 +57,7 @@ def insist(work: Callable[[], None]) -> None:
         except Conflict:
             if attempt == _ATTEMPTS - 1:
                 raise
-            time.sleep(random.uniform(0, min(_LONGEST, _PAUSE * 2**attempt)))  # noqa: S311 - a pause
+            time.sleep(random.uniform(0, min(_LONGEST, _PAUSE * 2**attempt)))  # noqa: S311 - no secret: writers only have to wait for different lengths
 
 
 class TableWriter:

@@ -189,9 +189,10 @@ def change_stage(
 ) -> ChangedStage:
     """The session of a stage now, which goes on from one of a stage before. Where one of them is None, it was not there, or
     goes on no more."""
-    if before is None and now is None:
+    some = before or now
+    if some is None:
         raise ValueError("a stage was there, or is there")
-    was, is_now = before or _without_rules(now), now or _without_rules(before)  # type: ignore[arg-type]
+    was, is_now = before or _without_rules(some), now or _without_rules(some)
     old = go_on_by_rows(NotingRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
     ahead: list[Record] = []
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say

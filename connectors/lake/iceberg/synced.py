@@ -17,20 +17,22 @@ from tidelog.connectors.store.syncing import make_folder, sync, sync_name
 
 
 class _Synced(io.BufferedWriter):
+    def __init__(self, path: str, *, overwrite: bool) -> None:
+        super().__init__(io.FileIO(path, "wb" if overwrite else "xb"))
+        self._path = path
+
     def close(self) -> None:
         if not self.closed:
-            self.flush()
-            path = str(self.raw.name)  # type: ignore[attr-defined]  # it is a file that was opened by its name
             super().close()
-            sync(path)
-            sync_name(path)
+            sync(self._path)
+            sync_name(self._path)
 
 
 class _SyncedFile(PyArrowFile):
     def create(self, overwrite: bool = False) -> Any:
         """A stream whose file is on the disk when it is closed."""
         make_folder(os.path.dirname(self._path))
-        return _Synced(io.FileIO(self._path, "wb" if overwrite else "xb"))
+        return _Synced(self._path, overwrite=overwrite)
 
 
 class SyncedFileIO(PyArrowFileIO):

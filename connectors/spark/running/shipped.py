@@ -6,36 +6,46 @@ state. To load all that a stage works with would take it longer than that batch.
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle
+import msgspec
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-_pickle: Any = cloudpickle.dumps  # it has no types
+if TYPE_CHECKING:
+    from tidelog.connectors.spark.running.job import Job
+    from tidelog.runtime.ports.interfaces import OpenStage
+
 _ASKS = "pyspark.sql.streaming.transform_with_state_driver_worker"
 """What Spark runs to learn how the state is called."""
 
 
 class ShippedProcessor(StatefulProcessor):
-    """Another processor, which is made where rows are to be handled."""
+    """A `StageProcessor`, which is made where rows are to be handled. Until then it is plain data, with the name of the
+    function that opens sessions."""
 
-    def __init__(self, processor: DeclaringProcessor) -> None:
-        self._packed: bytes = _pickle(processor)
-        self._states = processor.states
-        self._processor: DeclaringProcessor | None = None
+    def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
+        self._job, self._number = msgspec.msgpack.encode(job), number
+        opener: Any = open_stage  # what it is called is no matter of its type
+        self._module, self._open = opener.__module__, opener.__qualname__
+        self._states = States(keeps_journal=job.keep is not None)
+        self._processor: StatefulProcessor | None = None
 
     def init(self, handle: Any) -> None:
         """A task begins, or Spark asks for the names of the state."""
         if _is_asked():
             self._states.declare(handle)
             return
-        self._processor = pickle.loads(self._packed)  # noqa: S301 - what Spark has brought, as it brings this object
-        self._processor.init(handle)
+        job = import_module("tidelog.connectors.spark.running.job").Job
+        stage_processor = import_module("tidelog.connectors.spark.running.stream").StageProcessor
+        open_stage = getattr(import_module(self._module), self._open)
+        processor: StatefulProcessor = stage_processor(msgspec.msgpack.decode(self._job, type=job), self._number, open_stage)
+        self._processor = processor
+        processor.init(handle)
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """What a group begins with."""
@@ -55,7 +65,7 @@ class ShippedProcessor(StatefulProcessor):
             self._processor.close()
 
     @property
-    def _own(self) -> DeclaringProcessor:
+    def _own(self) -> StatefulProcessor:
         if self._processor is None:
             raise RuntimeError("rows have come before the task has begun")
         return self._processor
@@ -77,13 +87,6 @@ class States:
             found.append(handle.getMapState("journal", "bucket int, at bigint, first bigint", "block binary"))
             found.append(handle.getValueState("tidied", "at bigint"))
         return found
-
-
-class DeclaringProcessor(StatefulProcessor):
-    """One whose state is known without it."""
-
-    def __init__(self, states: States) -> None:
-        self.states = states
 
 
 def _is_asked() -> bool:

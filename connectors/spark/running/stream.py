@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql import Row
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidelog.connectors.spark.running.clock import ORIGIN, Clock
 from tidelog.connectors.spark.running.history import BUSY, owner, tell
@@ -36,7 +37,7 @@ from tidelog.connectors.spark.running.parcels import (
     facts_of,
     needs_places,
 )
-from tidelog.connectors.spark.running.shipped import DeclaringProcessor, ShippedProcessor, States
+from tidelog.connectors.spark.running.shipped import ShippedProcessor, States
 from tidelog.connectors.spark.running.workers import begin_task
 from tidelog.plans.data.facts import Record, format_record
 from tidelog.plans.stages.stages import Stage
@@ -75,7 +76,7 @@ def run_stream(
         own = F.pmod(F.col("bucket"), F.lit(job.groups))
         parted = parcels.withColumn("session", F.when(F.col("stage") == stage.number, own).otherwise(others))
         parcels = parted.groupBy("session").transformWithState(
-            ShippedProcessor(StageProcessor(job, stage.number, open_stage)),
+            ShippedProcessor(job, stage.number, open_stage),
             COLUMNS,
             outputMode="Append",
             timeMode="EventTime",
@@ -123,7 +124,7 @@ def _timed(parcels: DataFrame, clock: Clock, lateness: int) -> DataFrame:
     return parcels.withColumn("at", at).withWatermark("at", f"{clock.delay(lateness)} milliseconds").drop("at")
 
 
-class StageProcessor(DeclaringProcessor):
+class StageProcessor(StatefulProcessor):
     """One stage as Spark's stateful operator: a key is a group of buckets, or negative for parcels of others, which pass.
 
     Its state is the snapshot of each bucket of which there is more to say than that it is new, and for each group when which
@@ -131,7 +132,7 @@ class StageProcessor(DeclaringProcessor):
     """
 
     def __init__(self, job: Job, number: int, open_stage: OpenStage) -> None:
-        super().__init__(States(keeps_journal=job.keep is not None))
+        self._states = States(keeps_journal=job.keep is not None)
         self._job = job
         self._number = number
         self._open = open_stage
@@ -140,7 +141,7 @@ class StageProcessor(DeclaringProcessor):
         """A task begins."""
         begin_task()
         self._handle = handle
-        self._sessions, self._dues, *others = self.states.declare(handle)
+        self._sessions, self._dues, *others = self._states.declare(handle)
         if others:
             self._journal, self._tidied = others
         self._stage = self._job.stages[self._number - 1]
