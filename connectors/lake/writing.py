@@ -57,7 +57,8 @@ def insist(work: Callable[[], None]) -> None:
         except Conflict:
             if attempt == _ATTEMPTS - 1:
                 raise
-            time.sleep(random.uniform(0, min(_LONGEST, _PAUSE * 2**attempt)))  # noqa: S311 - no secret: writers only have to wait for different lengths
+            longest = min(_LONGEST, _PAUSE * 2**attempt)
+            time.sleep(random.uniform(0, longest))  # noqa: S311 - no secret: two writers are to wait for different lengths
 
 
 class TableWriter:
