@@ -22,7 +22,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 
 import tidelog
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
-from tidelog.connectors.memory import PushSource
+from tidelog.connectors.sources.memory import PushSource
 from tidelog.connectors.transport.addresses import TcpAddress
 from tidelog.plans.data.facts import Record
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tidelog.connectors.formats.json.encoder import JsonEncoder
     from tidelog.connectors.formats.text.decoder import TextDecoder
     from tidelog.connectors.formats.text.encoder import TextEncoder
-    from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.opening import open_sink, open_source
     from tidelog.connectors.sinks.dead_letters import DeadLetterWriter
     from tidelog.connectors.sinks.file_sink import FileSink
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from tidelog.connectors.sinks.stdout_sink import StdoutSink
     from tidelog.connectors.sources.file_source import FileSource
     from tidelog.connectors.sources.listener_source import ListenerSource
+    from tidelog.connectors.sources.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.sources.socket_source import SocketSource
     from tidelog.connectors.sources.stdin_source import StdinSource
     from tidelog.connectors.spec import parse_spec
@@ -88,7 +88,7 @@ _HOMES = {
     "formats.json.encoder": ("JsonEncoder",),
     "sinks.listener_sink": ("ListenerSink",),
     "sources.listener_source": ("ListenerSource",),
-    "memory": ("MemorySink", "MemorySource", "PushSource"),
+    "sources.memory": ("MemorySink", "MemorySource", "PushSource"),
     "field.modbus.device": ("ModbusDevices",),
     "field.opcua.alarm_sink": ("AlarmSink",),
     "field.opcua.source": ("OpcUaSource",),

@@ -9,8 +9,8 @@ native.choose()
 
 if TYPE_CHECKING:
     from tidelog.compiling import compile, compile_batch, compile_batch_path, compile_path
-    from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.opening import open_sink, open_source
+    from tidelog.connectors.sources.memory import MemorySink, MemorySource, PushSource
     from tidelog.connectors.store.state_store import StateDirectory
     from tidelog.plans.alarms.desk import Deed, OpenAlarm
     from tidelog.plans.compiling.batch import BatchPlan
@@ -95,7 +95,7 @@ __all__ = [
 
 _HOMES = {
     "compiling": ("compile", "compile_batch", "compile_batch_path", "compile_path"),
-    "connectors.memory": ("MemorySink", "MemorySource", "PushSource"),
+    "connectors.sources.memory": ("MemorySink", "MemorySource", "PushSource"),
     "connectors.opening": ("open_sink", "open_source"),
     "connectors.store.state_store": ("StateDirectory",),
     "plans.compiling.batch": ("BatchPlan",),

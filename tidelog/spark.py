@@ -64,7 +64,8 @@ def reason(  # noqa: PLR0913 - every option has a default, and names what it is
     """
     plan = _planned(program)
     running = import_module("tidelog.connectors.spark.running.reasoning")  # now that PySpark is there
-    staged, flow = map(import_module, ("tidelog.runtime.columns.staged", "tidelog.runtime.columns.flow"))  # they need NumPy
+    stages = "tidelog.runtime.columns.stages"
+    staged, flow = import_module(f"{stages}.staged"), import_module(f"{stages}.flow")  # they need NumPy
     frames = _named(data, plan)
     wanted = running.Wanted(output, emit, start, lateness, buckets, problems)
     found: DataFrame = running.reason(frames, plan, wanted, flow.open_flow, staged.open_history)

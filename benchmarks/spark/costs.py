@@ -31,8 +31,8 @@ from tidelog.connectors.spark.running.inputs.inputs import parse_input, read_inp
 from tidelog.connectors.spark.running.job import job_of, stream_buckets
 from tidelog.connectors.spark.running.outputs.delivery import FACTS, Delivery
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.columns.flow import open_flow
-from tidelog.runtime.columns.staged import open_history
+from tidelog.runtime.columns.stages.flow import open_flow
+from tidelog.runtime.columns.stages.staged import open_history
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,8 +25,8 @@ from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.outputs.delivery import FACTS as TOLD
 from tidelog.connectors.spark.running.outputs.delivery import Delivery
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.columns.flow import open_flow
-from tidelog.runtime.columns.staged import open_history
+from tidelog.runtime.columns.stages.flow import open_flow
+from tidelog.runtime.columns.stages.staged import open_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -177,7 +177,7 @@ class _BatchCompiler(Compiler):
         )
 
     def _add_calendar(self, predicate: str) -> None:
-        """A calendar is told as facts, as far as it may matter (`runtime/batch/calendars.py`)."""
+        """A calendar is told as facts, as far as it may matter (`runtime/batch/clocks/calendars.py`)."""
         self.steps[predicate] = Step(predicate, predicate, UnionShape(), (Feed("facts", predicate),))
 
     def _with_calendars(self) -> dict[str, Step]:

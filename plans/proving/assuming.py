@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from tidelog.plans.proving.budget import Budget
 from tidelog.plans.proving.case import Absent, Bound, Case, Range, Span, Whole, at
-from tidelog.plans.proving.reckoning import limits_of
+from tidelog.plans.proving.numbers.reckoning import limits_of
 from tidelog.plans.proving.rulebook import Clause, Rulebook, with_names
 from tidelog.plans.tree.names import has_wildcard, variables
 from tidelog.plans.tree.syntax import (

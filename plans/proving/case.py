@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-from tidelog.plans.proving.linear import Constraint, Sum, compared, is_infeasible, number, variable
-from tidelog.plans.proving.reckoning import Reckoner
+from tidelog.plans.proving.numbers.linear import Constraint, Sum, compared, is_infeasible, number, variable
+from tidelog.plans.proving.numbers.reckoning import Reckoner
 from tidelog.plans.tree.arithmetic import COMPARE
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.syntax import (

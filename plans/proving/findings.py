@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.judging import Judge
+from tidelog.plans.proving.numbers.thresholds import bands_of, threshold_findings
 from tidelog.plans.proving.rulebook import Rulebook, rulebook
-from tidelog.plans.proving.thresholds import bands_of, threshold_findings
 from tidelog.plans.tree.declared.alarms import alarms_of, is_of_alarm
 from tidelog.plans.tree.walk import derived
 

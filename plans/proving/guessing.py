@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tidelog.plans.proving.case import Case, compares
-from tidelog.plans.proving.linear import Constraint, Sum, compared, inverse, solution, variable
+from tidelog.plans.proving.numbers.linear import Constraint, Sum, compared, inverse, solution, variable
 from tidelog.plans.tree.syntax import Arithmetic, Constant, Expression, Field, Time, Value, Variable
 
 _TRIES = 12

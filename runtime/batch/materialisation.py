@@ -23,9 +23,9 @@ from tidelog.plans.data.times import TimeLike, TimeReader
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError, TidelogError
 from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
-from tidelog.runtime.batch.calendars import calendar_end, calendar_records
-from tidelog.runtime.batch.clocked import run_through
-from tidelog.runtime.batch.edges import Edges
+from tidelog.runtime.batch.clocks.calendars import calendar_end, calendar_records
+from tidelog.runtime.batch.clocks.clocked import run_through
+from tidelog.runtime.batch.clocks.edges import Edges
 from tidelog.runtime.batch.interpretation import Interpretation
 from tidelog.runtime.batch.sides import Sides
 from tidelog.runtime.batch.strategies import STRATEGIES, StrategyName, up_to

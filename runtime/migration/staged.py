@@ -20,8 +20,8 @@ from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Ask, Output, Rule, Value
-from tidelog.runtime.columns.flow import is_of_columns, known_of
-from tidelog.runtime.columns.rows_again import go_on_by_rows
+from tidelog.runtime.columns.stages.flow import is_of_columns, known_of
+from tidelog.runtime.columns.stages.rows_again import go_on_by_rows
 from tidelog.runtime.journal.events import Event, Marked, Taken, count_facts, pack_events
 from tidelog.runtime.migration.backfill import Begin, Filling
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing, end_of, same_steps

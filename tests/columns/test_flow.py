@@ -23,8 +23,8 @@ from tidelog.plans.language.parser import parse
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage, stages_of
 from tidelog.plans.tree.syntax import Program, Value
-from tidelog.runtime.columns.flow import StageFlow, known_of, open_flow
-from tidelog.runtime.columns.rows_again import go_on_by_rows
+from tidelog.runtime.columns.stages.flow import StageFlow, known_of, open_flow
+from tidelog.runtime.columns.stages.rows_again import go_on_by_rows
 from tidelog.runtime.migration.staged import change_stage, reach_of
 from tidelog.runtime.ports.interfaces import StageMode, StageSession
 from tidelog.runtime.ports.stage_changes import StageStanding

@@ -24,7 +24,7 @@ from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
-from tidelog.runtime.columns.staged import StageCourse, open_history
+from tidelog.runtime.columns.stages.staged import StageCourse, open_history
 from tidelog.runtime.frames.columns import batch_of
 from tidelog.runtime.frames.stages import ColumnHistory
 from tidelog.runtime.ports.interfaces import StageHistory, StageMode

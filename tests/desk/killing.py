@@ -27,7 +27,7 @@ import anyio
 import tidelog
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
 from tidelog.connectors.http.desk.history import History
-from tidelog.connectors.memory import MemorySink
+from tidelog.connectors.sources.memory import MemorySink
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.connectors.transport.addresses import TcpAddress
 

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 import tidelog
-from tidelog.connectors.memory import MemorySink, MemorySource, PushSource
+from tidelog.connectors.sources.memory import MemorySink, MemorySource, PushSource
 from tidelog.operators.operator import OperatorStatistics
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError

@@ -15,7 +15,7 @@ import pytest
 
 import tidelog
 from tidelog.connectors.formats.formatting import TimeFormatter
-from tidelog.connectors.memory import MemorySink, PushSource
+from tidelog.connectors.sources.memory import MemorySink, PushSource
 from tidelog.gateway.listening.step_taps import StepTaps
 from tidelog.gateway.listening.taps import Taps
 from tidelog.operators.stores.notices import Notices

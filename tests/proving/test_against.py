@@ -18,7 +18,7 @@ from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs, streams
 from proving.drawing_rules import book_of_text, mixed
 from proving.test_soundness import Refuter, is_right
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
-from tidelog.plans.proving.below import Beside
+from tidelog.plans.proving.beside.below import Beside
 from tidelog.plans.proving.findings import book_of
 from tidelog.plans.tree.syntax import Program, Rule
 from tidelog.testing.against import against

@@ -19,7 +19,7 @@ from tidelog.connectors.spark.running.inputs.frames import rows_as_parcels
 from tidelog.connectors.spark.running.inputs.inputs import parse_input
 from tidelog.connectors.spark.running.job import Job, job_of
 from tidelog.connectors.spark.running.parcels import FACT, LETTER, facts_of, letter_of
-from tidelog.runtime.columns.staged import open_history
+from tidelog.runtime.columns.stages.staged import open_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

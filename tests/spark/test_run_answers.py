@@ -46,8 +46,8 @@ from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import stages_of
 from tidelog.plans.tree.syntax import Program
-from tidelog.runtime.columns.flow import open_flow
-from tidelog.runtime.columns.staged import open_history
+from tidelog.runtime.columns.stages.flow import open_flow
+from tidelog.runtime.columns.stages.staged import open_history
 from tidelog.runtime.frames.columns import Pool, batch_of
 from tidelog.runtime.ports.interfaces import Batch, StageMode
 

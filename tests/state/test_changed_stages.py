@@ -20,7 +20,7 @@ from tidelog.plans.data.timeline import NEG
 from tidelog.plans.language.parser import parse
 from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.columns.flow import open_flow
+from tidelog.runtime.columns.stages.flow import open_flow
 from tidelog.runtime.migration.staged import open_noting_stage
 from tidelog.runtime.ports.interfaces import StageMode
 

@@ -16,7 +16,7 @@ from children import WAIT
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
 from tidelog.connectors.http.settings import UserSettings
 from tidelog.connectors.http.watching.watch import KEPT_FACTS
-from tidelog.connectors.memory import PushSource
+from tidelog.connectors.sources.memory import PushSource
 from tidelog.connectors.transport.addresses import TcpAddress
 from tidelog.runtime.ports.interfaces import Batch, Rejected
 

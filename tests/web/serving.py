@@ -17,7 +17,7 @@ import tidelog
 from children import WAIT
 from tidelog.connectors.http import HttpServer, HttpSettings, Watch
 from tidelog.connectors.http.watching.watch import KEPT_FACTS
-from tidelog.connectors.memory import MemorySink
+from tidelog.connectors.sources.memory import MemorySink
 from tidelog.connectors.transport.addresses import TcpAddress
 from tidelog.runtime.ports.interfaces import Listener, Sink, Source
 

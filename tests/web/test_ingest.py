@@ -10,7 +10,7 @@ import pytest
 
 from tidelog.connectors.http import HttpSettings
 from tidelog.connectors.http.watching.ingest import Ingest, Posted, Ticket
-from tidelog.connectors.memory import PushSource
+from tidelog.connectors.sources.memory import PushSource
 from web.serving import fact, serving, until
 
 pytestmark = pytest.mark.anyio

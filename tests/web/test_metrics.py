@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tidelog.connectors.http.watching.lanes import MAX_BARS, MAX_LANES, Lanes
 from tidelog.connectors.http.watching.possible import Possible
 from tidelog.connectors.http.watching.sources import MAX_FACTS, Heard
-from tidelog.connectors.memory import MemorySink, PushSource
+from tidelog.connectors.sources.memory import MemorySink, PushSource
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.data.changes import ChangeRecord
 from tidelog.plans.data.timeline import POS

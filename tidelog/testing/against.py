@@ -10,7 +10,7 @@ from typing import Literal
 from tidelog.plans.data.facts import Record
 from tidelog.plans.diagnostics.errors import SpecError
 from tidelog.plans.plan.plan import Plan
-from tidelog.plans.proving.below import Beside
+from tidelog.plans.proving.beside.below import Beside
 from tidelog.plans.proving.budget import Reason, why
 from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.findings import book_of

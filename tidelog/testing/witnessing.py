@@ -14,9 +14,9 @@ from tidelog.plans.proving.building import Builder
 from tidelog.plans.proving.changing import variants
 from tidelog.plans.proving.ending import endings
 from tidelog.plans.proving.guessing import Fact, Guesser
+from tidelog.plans.proving.numbers.thresholds import Band, bands_of, crossing
 from tidelog.plans.proving.rulebook import Rulebook
 from tidelog.plans.proving.series import series
-from tidelog.plans.proving.thresholds import Band, bands_of, crossing
 from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.plans.tree.syntax import Atom, CalendarDeclaration, Constant, Field, Input, Latest, Value
 from tidelog.plans.tree.walk import statements_of

@@ -25,7 +25,7 @@ _NEEDED = (
     "tidelog.connectors.spark.running.outputs.lines",
     "tidelog.connectors.spark.running.outputs.table_rows",
     "tidelog.connectors.spark.running.stream",
-    "tidelog.runtime.columns.flow",
+    "tidelog.runtime.columns.stages.flow",
 )
 """What tasks load. It starts no thread, which a fork would lose."""
 

@@ -43,7 +43,7 @@ from tidelog.connectors.spark.running.outputs.sinks import Tables, parse_sinks
 from tidelog.connectors.spark.running.stream import needs_quiet_batches
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError, TidelogError
 from tidelog.plans.plan.plan import Plan
-from tidelog.runtime.columns.staged import open_history
+from tidelog.runtime.columns.stages.staged import open_history
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.ports.interfaces import Told
 

@@ -21,7 +21,7 @@ from tidelog.connectors.spark.running.outputs.delivery import Delivery
 from tidelog.connectors.spark.running.outputs.folders import Folder
 from tidelog.connectors.spark.running.reached import Reached
 from tidelog.connectors.spark.running.stream import run_stream
-from tidelog.runtime.columns.flow import open_flow
+from tidelog.runtime.columns.stages.flow import open_flow
 from tidelog.runtime.migration.staged import open_noting_stage
 from tidelog.runtime.ports.interfaces import OpenStage
 

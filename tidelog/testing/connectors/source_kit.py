@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from tidelog.connectors.memory import MemorySink
+from tidelog.connectors.sources.memory import MemorySink
 from tidelog.connectors.store.state_store import StateDirectory
 from tidelog.plans.diagnostics.errors import ConnectorError
 from tidelog.runtime.actors.causes import first_cause

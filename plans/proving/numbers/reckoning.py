@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tidelog.plans.language.printing import format_term
-from tidelog.plans.proving.linear import Constraint, Sum, number, variable
+from tidelog.plans.proving.numbers.linear import Constraint, Sum, number, variable
 from tidelog.plans.tree.names import expression_variables
 from tidelog.plans.tree.syntax import Arithmetic, Constant, Expression, Variable
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tidelog.plans.proving.beside.matching import Sign, Token, classes, form
 from tidelog.plans.proving.judging import Judge
-from tidelog.plans.proving.matching import Sign, Token, classes, form
 from tidelog.plans.proving.merging import FAR, merged, other
 from tidelog.plans.proving.rulebook import Clause, Rulebook
 from tidelog.plans.tree.syntax import Atom, CalendarDeclaration, Variable

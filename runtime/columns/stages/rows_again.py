@@ -9,8 +9,8 @@ from tidelog.plans.data.timeline import NEG
 from tidelog.plans.plan.guards import Prospects
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.columns.first_frames import Ahead
-from tidelog.runtime.columns.flow import StageFlow, is_of_columns, known_until
 from tidelog.runtime.columns.handover import Handover
+from tidelog.runtime.columns.stages.flow import StageFlow, is_of_columns, known_until
 from tidelog.runtime.intake.intake import Intake
 from tidelog.runtime.network.graph import Graph
 from tidelog.runtime.network.outlet import Outlet

@@ -8,7 +8,7 @@ from tidelog.plans.compiling.batch import BatchPlan
 from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.intervals import Ranges, subtracted, united
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.runtime.batch.calendars import edges_of
+from tidelog.runtime.batch.clocks.calendars import edges_of
 from tidelog.runtime.batch.demand.restricting import can_restrict
 
 

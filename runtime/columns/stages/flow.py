@@ -29,8 +29,8 @@ from tidelog.plans.diagnostics.errors import SnapshotError
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Value
 from tidelog.runtime.columns.history import ColumnCourse
-from tidelog.runtime.columns.looking_ahead import LookingAhead, Standing
-from tidelog.runtime.columns.staged import rows_owned
+from tidelog.runtime.columns.stages.looking_ahead import LookingAhead, Standing
+from tidelog.runtime.columns.stages.staged import rows_owned
 from tidelog.runtime.emission.modes import emission
 from tidelog.runtime.ports.interfaces import StageAnswers, StageMode, StageSession
 from tidelog.runtime.sessions.staged import Known, open_stage
