@@ -16,7 +16,6 @@ import msgspec
 
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.compiling.compile import compile_program
-from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Ask, Output, Rule, Value
