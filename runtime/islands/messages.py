@@ -177,3 +177,27 @@ def packed_sent(sent: Sequence[Sent]) -> list[Step]:
 def unpacked_sent(sent: Sequence[Step]) -> list[Sent]:
     """The other way."""
     return [(item.step, item.facts, None if item.begun is None else Notices(item.begun, item.ended)) for item in sent]
+
+
+def in_order(sent: list[Step]) -> list[Step]:
+    """What several shards have sent of one step as one message, by the begins of its facts, as one network would."""
+    if len({item.step for item in sent}) == len(sent):
+        return sent
+    by_step: dict[str, list[Step]] = {}
+    for item in sent:
+        by_step.setdefault(item.step, []).append(item)
+    return [_together(name, parts) if len(parts) > 1 else parts[0] for name, parts in by_step.items()]
+
+
+def _together(step: str, parts: Sequence[Step]) -> Step:
+    facts = [fact for part in parts for fact in part.facts]
+    if all(part.begun is None for part in parts):
+        return Step(step, sorted(facts, key=_begin))
+    notices = Notices()
+    for part in parts:  # what begins and ends within them is a fact
+        notices.follow_with(Notices(part.begun or (), part.ended), facts)
+    return Step(step, sorted(facts, key=_begin), list(notices.begun.items()), notices.ended)
+
+
+def _begin(fact: Fact) -> int:
+    return fact[1]

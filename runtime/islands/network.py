@@ -15,9 +15,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
-from tidelog.plans.data.facts import Fact, Record
+from tidelog.plans.data.facts import Fact, Record, format_atom
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.islands.island import Island, owner
 from tidelog.runtime.emission.violations import Violation
@@ -36,6 +35,7 @@ from tidelog.runtime.islands.messages import (
     Rest,
     Step,
     Told,
+    in_order,
 )
 from tidelog.runtime.network.clock import has_no_end
 
@@ -279,7 +279,7 @@ class IslandNetwork:
     def _tell(self, passage: _Passage, island: int) -> None:
         first = self._first[island]
         for index, actor in enumerate(self.shards[island], first):
-            facts, remote = passage.facts.pop(index, {}), _in_order(passage.remote.pop(index, []))
+            facts, remote = passage.facts.pop(index, {}), in_order(passage.remote.pop(index, []))
             is_due = remote or (
                 isinstance(passage.message, Presume | Rest)  # which ask of all times so far
                 if passage.message is not None
@@ -412,6 +412,8 @@ class IslandNetwork:
             heard += outcome.heard
             if self._held:
                 held += [item for item in outcome.sent if item.step in self._held]
+        if self._follows_arrivals:
+            answers.sort(key=_point)
         return Landed(passage.number, passage.frontier, answers, violations, held, heard)
 
     def look(self) -> int:
@@ -424,28 +426,8 @@ class IslandNetwork:
             actor.close()
 
 
-def _in_order(sent: list[Step]) -> list[Step]:
-    """What several shards have sent of one step as one message, by the begins of its facts, as one network would."""
-    if len({item.step for item in sent}) == len(sent):
-        return sent
-    by_step: dict[str, list[Step]] = {}
-    for item in sent:
-        by_step.setdefault(item.step, []).append(item)
-    return [_together(name, parts) if len(parts) > 1 else parts[0] for name, parts in by_step.items()]
-
-
-def _together(step: str, parts: Sequence[Step]) -> Step:
-    facts = [fact for part in parts for fact in part.facts]
-    if all(part.begun is None for part in parts):
-        return Step(step, sorted(facts, key=_begin))
-    notices = Notices()
-    for part in parts:  # what begins and ends within them is a fact
-        notices.follow_with(Notices(part.begun or (), part.ended), facts)
-    return Step(step, sorted(facts, key=_begin), list(notices.begun.items()), notices.ended)
-
-
-def _begin(fact: Fact) -> int:
-    return fact[1]
+def _point(answer: Record) -> tuple[int, str]:
+    return answer[2], format_atom(answer[0], answer[1])
 
 
 def _index(outcome: tuple[int, Outcome]) -> int:

@@ -45,13 +45,16 @@ class PackedWork(msgspec.Struct, array_like=True, frozen=True):
     prospects: bool
     most: int | None
     shared: frozenset[int]
+    ahead: int
 
     @classmethod
     def of(cls, work: Work) -> PackedWork:
-        return cls(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most, work.shared)
+        return cls(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most, work.shared, work.ahead)
 
     def unpacked(self) -> Work:
-        return Work(unpack_plan(self.plan, "a worker"), self.emit, self.exports, self.prospects, self.most, self.shared)
+        return Work(
+            unpack_plan(self.plan, "a worker"), self.emit, self.exports, self.prospects, self.most, self.shared, self.ahead
+        )
 
 
 class Nursery:

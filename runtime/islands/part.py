@@ -49,7 +49,8 @@ from tidelog.runtime.ports.interfaces import EmitMode
 class Work:
     """What an actor is to run: the plan of its island, the form of its answers, the steps that others read.
 
-    `most` is how many rows it may hold, `shared` the loops of which other actors have other rows.
+    `most` is how many rows it may hold, `shared` the loops of which other actors have other rows. Of
+    the outputs of all islands, the one known least is so far `ahead` of the watermark.
     """
 
     plan: Plan
@@ -58,6 +59,7 @@ class Work:
     prospects: bool = True
     most: int | None = None
     shared: frozenset[int] = frozenset()
+    ahead: int = 0
 
 
 class Part:
@@ -66,6 +68,7 @@ class Part:
     def __init__(self, work: Work) -> None:
         self._bound = StateBound(work.most)
         self._outlet = Exporting(work.plan, work.emit, self._bound, work.exports)
+        self._outlet.emission.wait_for_others(work.ahead)
         self._network = Network(work.plan, self._outlet, self._bound, work.prospects, (), work.exports, work.shared)
         self._bound.watch("answers", self._waiting)
         self._heard: list[tuple[str, Step]] = []
