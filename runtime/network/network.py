@@ -26,6 +26,7 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.network.clocked_unit import unit_of_loop
+from tidelog.runtime.network.ends import Ends
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port, Sent
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.placing import Placing
@@ -39,7 +40,8 @@ class Network:
     """Drives a graph: what a delivery brings runs through it unit by unit, in the plan's order.
 
     While it is `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the
-    answers and their order are the same. A port that is `muted` gets nothing from the step that feeds it.
+    answers and their order are the same. A port that is `muted` gets nothing from the step that feeds it. Loops that are
+    `shared` are followed behind the stream's end together with other networks, which have other rows of them.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Network:
         prospects: bool = True,
         muted: Collection[Port] = (),
         exports: Collection[str] = (),
+        shared: Collection[int] = (),
     ) -> None:
         self.graph = Graph(plan, prospects, bound, muted, exports)
         bound.watch("steps", self._holdings)
@@ -68,7 +71,7 @@ class Network:
         self._wanted_at = dict.fromkeys(self.graph.watched, POS)
         self._regularity = Regularity(self.graph)
         self._placing = Placing(self.graph, outlet, self._unit_of, self._agenda, self._regularity)
-        self._build(plan)
+        self._build(plan, shared)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
         remote = self.graph.remote_ports.items()
@@ -76,7 +79,7 @@ class Network:
         self.takes_one = not (self._follows_arrivals or self.graph.gates)
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
 
-    def _build(self, plan: Plan) -> None:
+    def _build(self, plan: Plan, shared: Collection[int]) -> None:
         loops: dict[int, Unit] = {}
         for step in plan.steps:
             unit: Unit
@@ -87,9 +90,12 @@ class Network:
                 continue
             else:
                 loop = plan.loops[step.loop]
-                unit = loops[step.loop] = unit_of_loop(len(self._units), self.graph, self._outlet, loop)
+                unit = loops[step.loop] = unit_of_loop(
+                    len(self._units), self.graph, self._outlet, loop, shared=step.loop in shared
+                )
             self._unit_of[step.id] = unit
             self._units.append(unit)
+        self.ends = Ends(self._units, self._unit_of, loops, shared, self._come_anew)
         self._placing.place(self._units)
 
     def _know_start(self) -> None:
@@ -168,9 +174,16 @@ class Network:
         """The watermark has moved up to a frontier, unless it was there before."""
         if frontier <= self._watermark:
             return False
+        if frontier >= POS:
+            self.ends.come(self._watermark)
         self._watermark = frontier
         self._version += 1
         return True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the stream has."""
+        return self._watermark >= POS
 
     def _run_what_is_due(self, moved: bool) -> None:
         if self._deadlines and self._deadlines[0][0] <= self._watermark:
@@ -193,7 +206,9 @@ class Network:
     def _frontier_of(self, name: str) -> int:
         """How far a step is known, all that is due having run."""
         unit = self._unit_of[name]
-        return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
+        if unit.is_irregular or self._watermark >= POS:
+            return unit.frontier(name)
+        return shift(self._watermark, self.graph.plan.leads[name])
 
     def next_look(self) -> int:
         """The least watermark at which anything is done though nothing new comes; POS where nothing is.
@@ -409,14 +424,20 @@ class Network:
         """How far what feeds a port has come, where the watermark alone does not tell."""
         if feed.kind == "step":
             unit = self._unit_of[feed.name]
-            if unit.is_steady and not self.eager:
+            if unit.is_steady and not self.eager and self._watermark < POS:
                 return shift(self._watermark, self.graph.plan.leads[feed.name])
-            return unit.frontier(feed.name)
+            return unit.frontier(feed.name)  # at the end a loop that has none is not known for all times
         if feed.kind == "remote":
-            return shift(self._watermark, self.graph.plan.leads[feed.name])
+            known = shift(self._watermark, self.graph.plan.leads[feed.name])
+            return min(known, self.ends.remote(feed.name))
         if feed.kind == "start":
             return self._start_frontier
         return POS if feed.kind == "facts" else self._watermark
+
+    def _come_anew(self) -> None:
+        self._version += 1
+        self._catch_up_all()
+        self._judge()
 
     def _catch_up_all(self) -> None:
         for unit in self._units:
