@@ -130,6 +130,18 @@ class Network:
         if self._untidy:
             self._tidy(sum(map(len, delivery.facts.values())))
 
+    def go_on(self, time: int, *, tells: bool) -> None:
+        """Come up to a time at which nothing is brought; unless it `tells`, what goes on holding waits for a delivery."""
+        self._move(time)
+        self._enter(Delivery(frontier=time))
+        self._run_what_is_due(moved=True)
+        if tells and self._wanted and self._wanted[0][0] <= time:
+            self._tell_frontiers()
+        if self._outlet.accused:
+            self._judge()
+        if self._untidy:
+            self._tidy(1)
+
     def take_one(self, intake: Intake, source: str, record: Record, moment: float) -> bool:
         """Let the intake take a fact that comes by itself, and run it through the graph, where `takes_one`.
 
@@ -194,6 +206,16 @@ class Network:
         """How far a step is known, all that is due having run."""
         unit = self._unit_of[name]
         return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
+
+    @property
+    def watermark(self) -> int:
+        """How far time has come."""
+        return self._watermark
+
+    def next_round(self) -> int:
+        """The least watermark at which a recursion goes on though nothing new comes; POS where none does, NEG where that is
+        not known."""
+        return min([unit.deadline() for unit in self._units if not isinstance(unit, StepUnit)], default=POS)
 
     def next_look(self) -> int:
         """The least watermark at which anything is done though nothing new comes; POS where nothing is.

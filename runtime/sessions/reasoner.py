@@ -6,6 +6,7 @@ import math
 from base64 import b85decode, b85encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tidelog.operators.stores.room import NoRoomError
@@ -32,6 +33,7 @@ from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
+from tidelog.runtime.sessions.leaping.leap import leaps_of
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -73,7 +75,9 @@ class Reasoner:
         self._intake = Intake(plan, settings.sources, lateness, encoded.start, encoded.max_ahead, settings.max_lead)
         self._bound = StateBound(settings.max_state)
         self._outlet = Outlet(plan, settings.emit, self._bound, keeps_held=settings.held)
-        self._network = Network(plan, self._outlet, self._bound, settings.prospects, muted)
+        renew = partial(Network, plan, self._outlet, self._bound, settings.prospects, muted)
+        self._network = renew()
+        self._leaps = leaps_of(plan, self._network, self._outlet, renew)
         self._bound.watch("answers", self._holdings)
         self._inquiries = inquiries(plan, settings.answer_filter(encoded.warn), lateness, self._bound)
         self._hypothetical: list[HypotheticalAnswer] = []
@@ -397,7 +401,7 @@ class Reasoner:
         The intake stays: what the twin knows of sources and of time is the same.
         """
         twin._network.hear_as(self._network)
-        self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self._network, self._outlet, self._bound, self._leaps = twin._network, twin._outlet, twin._bound, twin._leaps
         self._take_over(twin)
 
     def _take_over(self, twin: Reasoner) -> None:
@@ -453,6 +457,8 @@ class Reasoner:
         if self._memory is not None:
             self._memory.take(delivery)
         try:
+            if self._leaps is not None and delivery.frontier - self._network.watermark >= self._leaps.least:
+                self._network = self._leaps.approach(self._network, delivery.frontier)
             self._network.deliver(delivery)
             told = len(outlet.answers) - waiting
             for inquiry in self._inquiries:
@@ -474,7 +480,8 @@ class Reasoner:
         """
         intake, network = self._intake, self._network
         is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
-        if not is_followed and intake.start_told and network.takes_one:
+        leaps = self._leaps is not None and record[2] - network.watermark >= self._leaps.least
+        if not (is_followed or leaps) and intake.start_told and network.takes_one:
             self.begun_with = None
             try:
                 return network.take_one(intake, source, record, moment)
