@@ -180,9 +180,18 @@ class Network:
         """The watermark has moved up to a frontier, unless it was there before."""
         if frontier <= self._watermark:
             return False
+        if frontier >= POS and self._watermark > NEG:
+            self._follow_up()
         self._watermark = frontier
         self._version += 1
         return True
+
+    def _follow_up(self) -> None:
+        """The stream ends: what recursion goes on without an end is followed up to now, whenever it was due last."""
+        for unit in self._units:
+            if not isinstance(unit, StepUnit):
+                self._catch_up(unit)
+        self._run()
 
     def _run_what_is_due(self, moved: bool) -> None:
         if self._deadlines and self._deadlines[0][0] <= self._watermark:

@@ -7,7 +7,7 @@ from base64 import b85decode, b85encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.alarms.desk import OpenAlarm
@@ -27,12 +27,13 @@ from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.intake.watermarks import Watermarks
-from tidelog.runtime.network.graph import Graph, Hear, Port
+from tidelog.runtime.network.graph import Hear, Port
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
+from tidelog.runtime.sessions.history import History
 from tidelog.runtime.sessions.leaping.leap import leaps_of
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
@@ -43,16 +44,6 @@ if TYPE_CHECKING:
 
 _COMPILED = "compiled"
 """The key under which a snapshot has its plan."""
-
-
-class History(Protocol):
-    """Facts that lie there as a whole, with which a stream begins: `runtime/columns/first_frames.py`."""
-
-    def go_through(self, graph: Graph, outlet: Outlet, bound: StateBound) -> dict[str, Any]:
-        """Tell the outlet what follows for sure; returns what a network goes on from."""
-
-    def enter(self, intake: Intake, source: str) -> None:
-        """Let the intake know that these facts have gone by."""
 
 
 class Reasoner:

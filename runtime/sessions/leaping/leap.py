@@ -77,7 +77,7 @@ class Leaps:
         return self._network
 
     def _pass_by(self, frontier: int) -> bool:
-        """Follow what happens until it comes again, and pass that by; whether there may be more of that before a frontier."""
+        """Follow what happens until it comes again, and pass that by; whether there may be more of that before it ends."""
         rows = sum(operator.entries() for operator in self._network.graph.operators.values())
         for _ in range(FIRST_MOMENTS + rows // ROWS_FOR_A_MOMENT):
             if not self._go_on(frontier):
@@ -241,14 +241,15 @@ def _reach(shape: Shape) -> int:
 def _moved(heard: Iterable[Any], distance: int, course: _Course) -> Iterator[Hashable]:
     """What was told, with its times as distances, but for those of what has long been there, or is far."""
     for name, kind, row, *times in heard:
-        yield name, kind, row, *[
-            (time, False) if time <= NEG or time >= course.distant else (time + distance, True) for time in times
-        ]
+        yield (
+            name,
+            kind,
+            row,
+            *[(time, False) if time <= NEG or time >= course.distant else (time + distance, True) for time in times],
+        )
 
 
 def _numbered(moments: Sequence[tuple[int, Hashable]]) -> list[tuple[int, Hashable]]:
     """Moments, with numbers in place of what happened: what is the same has the same number."""
     numbers: dict[Hashable, int] = {}
     return [(time, numbers.setdefault(happened, len(numbers))) for time, happened in moments]
-
-

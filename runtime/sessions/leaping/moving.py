@@ -1,7 +1,7 @@
 """Where times stand in the state of a network and its outlet, so that all that has come lately is moved on in time.
 
-A form says of a part of a state which of its numbers are times. As in `runtime/islands/operator_forms.py` all is here, so that
-an operator need not know of leaps; a class that is not in `STATES` cannot be moved.
+A form says of a part of a state which of its numbers are times. As in `runtime/islands/operator_forms.py` all is here, so
+that an operator need not know of leaps; a class that is not in `STATES` cannot be moved.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def network_form(graph: Graph, steps: Collection[str]) -> Form:
     """The form of `Network.snapshot`, of which some steps are moved: what they have, and all loops, gates and sleeps."""
     operators = {name: _operator(STATES[type(graph.operators[name])]) for name in steps}
     shared = {each.name for step, sharing in graph.sharing.items() if step in steps for each in sharing.arrangements}
-    parts = {
+    parts: dict[str, Form] = {
         "operators": partial(_some, operators),
         "loops": _each(_LOOP),
         "prospects": _PROSPECTS,
