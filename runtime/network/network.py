@@ -136,6 +136,18 @@ class Network:
         if self._untidy:
             self._tidy(sum(map(len, delivery.facts.values())))
 
+    def go_on(self, time: int, *, tells: bool) -> None:
+        """Come up to a time at which nothing is brought; unless it `tells`, what goes on holding waits for a delivery."""
+        self._move(time)
+        self._enter(Delivery(frontier=time))
+        self._run_what_is_due(moved=True)
+        if tells and self._wanted and self._wanted[0][0] <= time:
+            self._tell_frontiers()
+        if self._outlet.accused:
+            self._judge()
+        if self._untidy:
+            self._tidy(1)
+
     def take_one(self, intake: Intake, source: str, record: Record, moment: float) -> bool:
         """Let the intake take a fact that comes by itself, and run it through the graph, where `takes_one`.
 
@@ -175,10 +187,19 @@ class Network:
         if frontier <= self._watermark:
             return False
         if frontier >= POS:
+            self._follow_up()
             self.ends.come(self._watermark)
         self._watermark = frontier
         self._version += 1
         return True
+
+    def _follow_up(self) -> None:
+        """The stream ends: what recursion goes on without an end is followed up to now, whenever it was due last."""
+        if self._watermark > NEG:
+            for unit in self._units:
+                if not isinstance(unit, StepUnit):
+                    self._catch_up(unit)
+            self._run()
 
     @property
     def has_ended(self) -> bool:
@@ -209,6 +230,16 @@ class Network:
         if unit.is_irregular or self._watermark >= POS:
             return unit.frontier(name)
         return shift(self._watermark, self.graph.plan.leads[name])
+
+    @property
+    def watermark(self) -> int:
+        """How far time has come."""
+        return self._watermark
+
+    def next_round(self) -> int:
+        """The least watermark at which a recursion goes on though nothing new comes; POS where none does, NEG where that is
+        not known."""
+        return min([unit.deadline() for unit in self._units if not isinstance(unit, StepUnit)], default=POS)
 
     def next_look(self) -> int:
         """The least watermark at which anything is done though nothing new comes; POS where nothing is.
