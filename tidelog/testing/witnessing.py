@@ -63,6 +63,11 @@ class Witness:
         return len(self.facts), max(times, default=Fraction(0)) - min(times, default=Fraction(0)), len(self.told)
 
 
+def fields_of(plan: Plan) -> Mapping[str, Sequence[Field]]:
+    """The declared inputs of a program, with their fields."""
+    return {item.predicate: item.fields for item in statements_of(plan.program, Input)}
+
+
 class Searcher:
     """Looks for witnesses of a program's outputs."""
 
@@ -71,9 +76,7 @@ class Searcher:
         self._plan, self._book = plan, book
         calendars = {item.predicate for item in statements_of(plan.program, CalendarDeclaration)}
         told = frozenset(name for name, item in plan.schema.predicates.items() if item.accepts_input) - calendars
-        self.fields: Mapping[str, Sequence[Field]] = {
-            item.predicate: item.fields for item in statements_of(plan.program, Input)
-        }
+        self.fields = fields_of(plan)
         self._guesser = Guesser(self.fields, told)
         unit = plan.timeline.unit
         self._bases = [Fraction(int(day.timestamp()) // unit) for day in _DAYS] if calendars and unit else [Fraction(0)]
