@@ -91,8 +91,8 @@ class _Finder:
         self, name: str, first: Plan, second: Plan, coarse: Sequence[Timeline], is_over: Callable[[], bool]
     ) -> None:
         self._name, self._is_over, self._coarse = name, is_over, coarse
-        self._searcher = Searcher(first, book_of(first), is_over)
         self._books = (book_of(first), book_of(second))
+        self._searcher = Searcher(first, self._books[0], is_over, [(second, self._books[1])])
         self._fields = {**fields_of(second), **fields_of(first)}
         self._takers = (Runner(first), Runner(second))
         self._first = Runner(narrowed(first, name))
