@@ -135,10 +135,8 @@ class Network:
         self._move(time)
         self._enter(Delivery(frontier=time))
         self._run_what_is_due(moved=True)
-        if tells and self._wanted and self._wanted[0][0] <= time:
-            self._tell_frontiers()
-        if self._outlet.accused:
-            self._judge()
+        if tells or self._outlet.accused:
+            self._tell_what_is_due()
         if self._untidy:
             self._tidy(1)
 
@@ -181,17 +179,13 @@ class Network:
         if frontier <= self._watermark:
             return False
         if frontier >= POS and self._watermark > NEG:
-            self._follow_up()
+            for unit in self._units:  # recursion without an end is followed up to here, whenever it was due last
+                if not isinstance(unit, StepUnit):
+                    self._catch_up(unit)
+            self._run()
         self._watermark = frontier
         self._version += 1
         return True
-
-    def _follow_up(self) -> None:
-        """The stream ends: what recursion goes on without an end is followed up to now, whenever it was due last."""
-        for unit in self._units:
-            if not isinstance(unit, StepUnit):
-                self._catch_up(unit)
-        self._run()
 
     def _run_what_is_due(self, moved: bool) -> None:
         if self._deadlines and self._deadlines[0][0] <= self._watermark:
@@ -222,8 +216,7 @@ class Network:
         return self._watermark
 
     def next_round(self) -> int:
-        """The least watermark at which a recursion goes on though nothing new comes; POS where none does, NEG where that is
-        not known."""
+        """The least watermark at which recursion goes on by itself; POS where it does not, NEG where that is not known."""
         return min([unit.deadline() for unit in self._units if not isinstance(unit, StepUnit)], default=POS)
 
     def next_look(self) -> int:
