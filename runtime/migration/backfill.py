@@ -37,11 +37,15 @@ class Begin:
     reach: int = NEG
     endless: frozenset[str] = frozenset()
 
+    def behind(self) -> int:
+        """The first time behind all facts before it; `NEG` where there is none."""
+        return NEG if self.reach <= NEG else self.reach + 1
+
     def known_from(self, predicate: str) -> int:
         """From when on all facts of a predicate are known: `NEG` where none is missing, `POS` where some always are."""
         if predicate in self.endless:
             return POS
-        return NEG if self.intake is None or self.reach <= NEG else self.reach + 1
+        return NEG if self.intake is None else self.behind()
 
 
 class Filling(Retold):

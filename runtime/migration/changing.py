@@ -90,7 +90,7 @@ class Changing:
         if filled or len(self._questions) < len(self._plan.questions):
             self._reach.read_from(store, filled)
         self._begin = self._reach.begin
-        self._filled_since = self._reach.filled_from(dict.fromkeys(self._other, self._end.reach + 1))
+        self._filled_since = self._reach.filled_from(dict.fromkeys(self._other, self._end.behind()))
         self._counts_since = self._reach.filled_from(self.heard)
         self._news_from = POS
 
@@ -103,7 +103,7 @@ class Changing:
         known = self._plan.schema.predicates.items()
         taken = {name: schema for name, schema in known if schema.accepts_input and name not in actions}
         untaken = {name for name, schema in taken.items() if not _takes(self._before, schema)}
-        new = dict.fromkeys(untaken | self._other & taken.keys(), self._end.reach + 1)
+        new = dict.fromkeys(untaken | self._other & taken.keys(), self._end.behind())
         return {**before, **new}
 
     def _filled(self) -> set[str]:
@@ -130,7 +130,7 @@ class Changing:
         since, known = self._counts_since[step], shift(self._reach.known_upto(step), 1)
         what = "new" if is_new else "changed"
         fate: Fate = "new" if is_new else "filled"
-        if known <= NEG or since <= known:
+        if since <= max(known, NEG):
             return Becoming(name, fate, f"{what}, filled from the journal", since)
         if since >= POS:
             count = f"its answers rest on what is known from {self._time(self._begin.reach + 1)} on"

@@ -21,7 +21,7 @@ from tidelog.connectors.spark.cluster import requirements
 from tidelog.connectors.spark.cluster.queries import reason, why
 from tidelog.connectors.spark.cluster.session import java_options
 from tidelog.connectors.spark.places import held_alone
-from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
+from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint, buckets_in
 from tidelog.connectors.spark.running.inputs.locations import Input
 from tidelog.connectors.spark.running.job import job_of
 from tidelog.connectors.spark.running.outputs.folders import LocalFolder, claim_tables
@@ -288,6 +288,7 @@ def test_a_checkpoint_belongs_to_its_run(tmp_path: Path) -> None:
     mine = Checkpoint(checkpoint, described(job, inputs, 0), job)
     again = Checkpoint(checkpoint, described(job, [Input(0, "jsonl", os.path.abspath("in")), inputs[1]], 0), job)
     assert (again.claim, again.has_changed, again.before()) == (mine.claim, False, job)
+    assert (buckets_in(checkpoint), buckets_in(LocalFolder(os.fspath(tmp_path / "d")))) == (32, None)
     other = job_of(tidelog.compile(PROGRAM + "cold(S) :- temp(S, V), V < 0."), 8, emit="final", start=0)
     for described_so, names in (
         (described(job, inputs[:1], 2), "--in, --lateness"),

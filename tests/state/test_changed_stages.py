@@ -22,7 +22,7 @@ from tidelog.plans.language.printing import format_program
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.columns.stages.flow import open_flow
 from tidelog.runtime.migration.staged import open_noting_stage
-from tidelog.runtime.ports.interfaces import StageMode
+from tidelog.runtime.ports.interfaces import OpenStage, StageMode
 
 BEGIN = "timeline integer. input on(x). input off(x). input at(x, place).\n"
 LATER = [
@@ -138,6 +138,18 @@ def test_what_follows_in_a_later_stage_from_a_rule_that_changed_is_lost() -> Non
     found = fates(rules.format("on(X)"), rules.format("diamondminus[0,1] on(X)"), FACTS, 2)
     assert found[0] == "hot: changed, filled from the journal"
     assert found[1].startswith("place: changed, and the journal does not reach back as far as it looks: its answers count ")
+
+
+@pytest.mark.parametrize("opener", [open_flow, open_noting_stage])
+def test_facts_that_came_before_the_first_watermark_are_not_known(opener: OpenStage) -> None:
+    """Nothing is told by then; but a new rule does not know the facts that came, unless they are kept."""
+    rules = f"{BEGIN}kept(X) :- on(X).\n"
+    plans = [compile_program(parse(rules + more)) for more in ("", "new(X) :- diamondminus[0,3] on(X).")]
+    for facts, told in ((FACTS, "its answers count from 7 on"), ([], "filled from the journal")):
+        run = StagedRun(plans[0], open_stage=opener)
+        run.push(facts[:2])
+        _, _, becomings = run.changed_to(plans[1], None, 2 if facts else NEG, keeps=False)
+        assert [str(item) for item in becomings] == ["kept: kept", f"new: new, {told}"]
 
 
 def test_what_columns_had_not_told_reaches_the_next_stage() -> None:

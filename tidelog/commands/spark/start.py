@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from tidelog.connectors.spark.cluster.requirements import STREAM_SETTINGS
 from tidelog.connectors.spark.cluster.session import spark_session
 from tidelog.connectors.spark.cluster.shipping import prepare_workers
 from tidelog.connectors.spark.places import environment
-from tidelog.connectors.spark.running.changing.checkpoints import Checkpoint
+from tidelog.connectors.spark.running.changing.checkpoints import BUCKETS, Checkpoint, buckets_in
 from tidelog.connectors.spark.running.clock import Clock
 from tidelog.connectors.spark.running.history import run_history
 from tidelog.connectors.spark.running.inputs.arrivals import UNUSED, unused_names
@@ -179,8 +180,12 @@ class _Run:
         if path is None:
             return ""
         places = [sink.place for sink in self._tables()]
+        folder = self._folder(path)
+        known = None if self._options.buckets else buckets_in(folder)
+        if known is not None:  # another program, or another version, may have another default
+            self._job = replace(self._job, buckets=known)
         run = described(self._job, self._inputs, self._lateness, places)
-        self._checkpoint = Checkpoint(self._folder(path), run, self._job)
+        self._checkpoint = Checkpoint(folder, run, self._job)
         return self._checkpoint.claim.id
 
     def _tables(self) -> list[Tables]:
@@ -316,7 +321,7 @@ def described(job: Job, inputs: Sequence[Input], lateness: int, tables: Sequence
         "--in": ", ".join(f"{item.format} {_place(item)} {item.predicate or ''}".rstrip() for item in inputs),
         "--out": ", ".join(sorted(tables)),
         "--emit": job.emit,
-        "--buckets": str(job.buckets),
+        BUCKETS: str(job.buckets),
         "--lateness": str(lateness),
         "--start": str(job.start),
     } | ({} if job.keep is None else {"--keep": f"{job.keep:g} s"})

@@ -21,6 +21,10 @@ PROGRAM = frozenset({"program", "background"})
 """What may be another one, of what a checkpoint is good for."""
 
 
+BUCKETS = "--buckets"
+"""How many buckets each of its stages has, of what a checkpoint is good for."""
+
+
 class Claim(msgspec.Struct, frozen=True):
     """Which checkpoint it is, and of what run; by the how manieth program, and how many batches those before have told."""
 
@@ -28,6 +32,15 @@ class Claim(msgspec.Struct, frozen=True):
     run: dict[str, str]
     program: int = 0
     batches: int = 0
+
+
+def buckets_in(folder: Folder) -> int | None:
+    """How many buckets the checkpoint in a folder has; None where there is none that says so."""
+    try:
+        text = folder.read(CLAIM)
+        return None if text is None else int(msgspec.json.decode(text, type=Claim).run[BUCKETS])
+    except (OSError, msgspec.MsgspecError, KeyError, ValueError):  # whoever opens it says what is wrong
+        return None
 
 
 class Checkpoint:
