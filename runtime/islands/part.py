@@ -94,7 +94,7 @@ class Part:
     def _take(self, message: Told) -> Reply:
         network = self._network
         if isinstance(message, Portion):
-            if message.frontier >= POS and not network.has_ended:
+            if message.frontier >= POS and network.watermark < POS:
                 network.ends.come(message.before, message.ends)
             network.deliver(_delivery(message), unpacked_sent(message.remote))
             if message.comes_up:
@@ -140,9 +140,9 @@ class Part:
             packed_sent(sent),
             network.next_look(),
             heard,
-            network.ends.open_loops() if network.has_ended else {},
+            network.ends.open_loops() if network.watermark >= POS else {},
             passes,
-            network.ends.known(self._exports) if network.has_ended else {},
+            network.ends.known(self._exports) if network.watermark >= POS else {},
         )
 
     # --- state ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Loop
 from tidelog.runtime.network.clock import Clock, Told, has_no_end
 from tidelog.runtime.network.graph import Graph
-from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.units import Reach, Unit
 
@@ -62,6 +61,11 @@ class ClockedUnit(Unit):
             self._shown = clock.told()
         elif not self._shared:
             self.conclude(is_endless=has_no_end(len(self.try_on())))
+
+    @property
+    def number(self) -> int:
+        """The number of its loop in the plan."""
+        return self._clock.loop.number
 
     @property
     def is_open(self) -> bool:
@@ -146,11 +150,3 @@ class ClockedUnit(Unit):
         if due >= POS or self._clock.unfinished:
             return POS
         return NEG if self.is_irregular else due - self._least
-
-
-def unit_of_loop(index: int, graph: Graph, outlet: Outlet, loop: Loop, *, shared: bool) -> Unit:
-    """The unit of a loop, clocked or not."""
-    control = graph.controls[loop.number]
-    if isinstance(control, Clock):
-        return ClockedUnit(index, graph, outlet, loop, control, shared=shared)
-    return LoopUnit(index, graph, outlet, loop)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tidelog.plans.data.timeline import POS
 from tidelog.runtime.network.clocked_unit import ClockedUnit
-from tidelog.runtime.network.units import Unit
+from tidelog.runtime.network.units import StepUnit, Unit
 
 
 class Ends:
@@ -21,13 +21,13 @@ class Ends:
         self,
         units: Sequence[Unit],
         unit_of: Mapping[str, Unit],
-        loops: Mapping[int, Unit],
         shared: Collection[int],
         come_anew: Callable[[], None],
     ) -> None:
-        self._clocked = [unit for unit in units if isinstance(unit, ClockedUnit)]
+        self.loops = [unit for unit in units if not isinstance(unit, StepUnit)]
+        self._clocked = [unit for unit in self.loops if isinstance(unit, ClockedUnit)]
         self._unit_of = unit_of
-        self._shared = {number: unit for number, unit in loops.items() if number in shared and isinstance(unit, ClockedUnit)}
+        self._shared = {unit.number: unit for unit in self._clocked if unit.number in shared}
         self._come_anew = come_anew
         self._remote: Mapping[str, int] = {}
 

@@ -25,11 +25,10 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
-from tidelog.runtime.network.clocked_unit import unit_of_loop
 from tidelog.runtime.network.ends import Ends
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port, Sent
 from tidelog.runtime.network.outlet import Outlet
-from tidelog.runtime.network.placing import Placing
+from tidelog.runtime.network.placing import Placing, units_of
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.regularity import Regularity
 from tidelog.runtime.network.state_bound import Holding, StateBound
@@ -65,38 +64,19 @@ class Network:
         self._agenda: list[int] = []  # the units to run, by their place in the plan's order
         self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
         self._untidy: deque[StepUnit] = deque()  # those that may have something to forget
-        self._units: list[Unit] = []
-        self._unit_of: dict[str, Unit] = {}
         self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
         self._wanted_at = dict.fromkeys(self.graph.watched, POS)
         self._regularity = Regularity(self.graph)
+        self._units, self._unit_of = units_of(self.graph, outlet, self._agenda, shared)
         self._placing = Placing(self.graph, outlet, self._unit_of, self._agenda, self._regularity)
-        self._build(plan, shared)
+        self.ends = Ends(self._units, self._unit_of, shared, self._come_anew)
+        self._placing.place(self._units)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
         remote = self.graph.remote_ports.items()
         self._remote = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in remote}
         self.takes_one = not (self._follows_arrivals or self.graph.gates)
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
-
-    def _build(self, plan: Plan, shared: Collection[int]) -> None:
-        loops: dict[int, Unit] = {}
-        for step in plan.steps:
-            unit: Unit
-            if step.loop is None:
-                unit = StepUnit(len(self._units), self.graph, self._outlet, step, self._agenda)
-            elif step.loop in loops:
-                self._unit_of[step.id] = loops[step.loop]
-                continue
-            else:
-                loop = plan.loops[step.loop]
-                unit = loops[step.loop] = unit_of_loop(
-                    len(self._units), self.graph, self._outlet, loop, shared=step.loop in shared
-                )
-            self._unit_of[step.id] = unit
-            self._units.append(unit)
-        self.ends = Ends(self._units, self._unit_of, loops, shared, self._come_anew)
-        self._placing.place(self._units)
 
     def _know_start(self) -> None:
         """The stream's start is known: from now on calendars, which begin there, are known just as far as planned."""
@@ -135,6 +115,16 @@ class Network:
             self._tell_what_is_due()
         if self._untidy:
             self._tidy(sum(map(len, delivery.facts.values())))
+
+    def go_on(self, time: int, *, tells: bool) -> None:
+        """Come up to a time at which nothing is brought; unless it `tells`, what goes on holding waits for a delivery."""
+        self._move(time)
+        self._enter(Delivery(frontier=time))
+        self._run_what_is_due(moved=True)
+        if tells or self._outlet.accused:
+            self._tell_what_is_due()
+        if self._untidy:
+            self._tidy(1)
 
     def take_one(self, intake: Intake, source: str, record: Record, moment: float) -> bool:
         """Let the intake take a fact that comes by itself, and run it through the graph, where `takes_one`.
@@ -175,15 +165,18 @@ class Network:
         if frontier <= self._watermark:
             return False
         if frontier >= POS:
+            self._follow_up()
             self.ends.come(self._watermark)
         self._watermark = frontier
         self._version += 1
         return True
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the stream has."""
-        return self._watermark >= POS
+    def _follow_up(self) -> None:
+        """The stream ends: what recursion goes on without an end is followed up to now, whenever it was due last."""
+        if self._watermark > NEG:
+            for unit in self.ends.loops:
+                self._catch_up(unit)
+            self._run()
 
     def _run_what_is_due(self, moved: bool) -> None:
         if self._deadlines and self._deadlines[0][0] <= self._watermark:
@@ -209,6 +202,15 @@ class Network:
         if unit.is_irregular or self._watermark >= POS:
             return unit.frontier(name)
         return shift(self._watermark, self.graph.plan.leads[name])
+
+    @property
+    def watermark(self) -> int:
+        """How far time has come."""
+        return self._watermark
+
+    def next_round(self) -> int:
+        """The least watermark at which recursion goes on by itself; POS where it does not, NEG where that is not known."""
+        return min([unit.deadline() for unit in self.ends.loops], default=POS)
 
     def next_look(self) -> int:
         """The least watermark at which anything is done though nothing new comes; POS where nothing is.
