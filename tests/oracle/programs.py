@@ -280,6 +280,8 @@ def _rule(draw: st.DrawFn, head: str | None, arity: int, scene: _Scene) -> Rule:
         draw(_formula(uses.without(future=False) if own else uses, draw(st.integers(0, features.depth))))
         for _ in range(draw(st.integers(1, 2)))
     ]
+    if features.comparisons and _chance(draw, 16):
+        body = draw(_stated_comparisons())
     used = {atom.predicate for part in body for atom, _ in atoms(part)}
     is_recursive = bool(used & own)
     bound = sorted(bound_variables(body))
@@ -316,6 +318,17 @@ def _negated(draw: st.DrawFn, scene: _Scene) -> Formula:
         return atom
     operator: UnaryOperator = "diamondminus" if draw(st.booleans()) else "boxminus"
     return Unary(operator, draw(intervals(scene.kind)), atom)
+
+
+@st.composite
+def _stated_comparisons(draw: st.DrawFn) -> list[Formula]:
+    """Comparisons of constants, and perhaps a value: a body that holds always, or never."""
+    values = st.sampled_from(VALUES).map(Constant)
+    operator = draw(st.sampled_from(("=", "!=", "<", "<=", ">", ">=")))
+    found: list[Formula] = [Comparison(operator, draw(values), draw(values))]  # type: ignore[arg-type]
+    if draw(st.booleans()):
+        found.append(Comparison("=", Variable("W"), draw(values)))
+    return found
 
 
 @st.composite

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from hypothesis import strategies as st
@@ -10,8 +11,23 @@ from hypothesis import strategies as st
 from oracle.evaluate import rules_of
 from oracle.grounding import bound_variables
 from tidelog.plans.proving.rulebook import Rulebook, rulebook
-from tidelog.plans.tree.names import variables
-from tidelog.plans.tree.syntax import Atom, Conjunction, FactStatement, Formula, Negation, Program, Rule, Variable
+from tidelog.plans.tree.names import expression_variables, variables
+from tidelog.plans.tree.syntax import (
+    Aggregate,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Conjunction,
+    FactStatement,
+    Formula,
+    Latest,
+    Negation,
+    Program,
+    Rule,
+    Variable,
+    Wildcard,
+)
+from tidelog.plans.tree.traverse import children, rebuild
 
 
 def book_of_text(program: Program) -> Rulebook:
@@ -33,7 +49,47 @@ def mixed(draw: st.DrawFn, program: Program) -> Program:
         made.append(Rule(head, body))
     arities: dict[str, int] = {}
     kept = [rule for rule in made if isinstance(rule.head, Atom) and _fits(rule.head, arities)]
-    return replace(program, statements=(*program.statements, *kept))
+    statements = [draw(_with_anonymous(item)) if isinstance(item, Rule) else item for item in (*program.statements, *kept)]
+    return replace(program, statements=tuple(statements))
+
+
+@st.composite
+def _with_anonymous(draw: st.DrawFn, rule: Rule) -> Rule:
+    """The rule, some of whose variables that stand in one place alone are written `_`.
+
+    Those that an aggregate or `latest` names beside its formula stay, and those that are times.
+    """
+    named = Counter(_named(rule.head, *rule.body))
+    chosen = {name for name in sorted(named) if named[name] == 1 and draw(st.booleans())}
+    return replace(rule, body=tuple(_unnamed(part, chosen) for part in rule.body)) if chosen else rule
+
+
+def _named(*formulas: Formula) -> Iterator[str]:
+    """The names of variables, as often as they are written; twice those that have to stay."""
+    for formula in formulas:
+        match formula:
+            case Atom():
+                yield from expression_variables(*formula.arguments)
+                inside = [argument for argument in formula.arguments if isinstance(argument, Arithmetic)]
+                yield from expression_variables(*inside)
+                yield from [formula.at.variable.name] * 2 if formula.at is not None else ()
+            case Comparison():
+                yield from [*expression_variables(formula.left, formula.right)] * 2
+            case Aggregate():
+                given = () if formula.argument is None else (formula.argument,)
+                yield from [*expression_variables(formula.result, *formula.by, *given)] * 2
+            case Latest():
+                yield from [*expression_variables(*formula.by)] * 2
+        yield from _named(*children(formula))
+
+
+def _unnamed(formula: Formula, names: Collection[str]) -> Formula:
+    if isinstance(formula, Atom):
+        arguments = tuple(
+            Wildcard() if isinstance(term, Variable) and term.name in names else term for term in formula.arguments
+        )
+        return replace(formula, arguments=arguments)
+    return rebuild(formula, lambda part: _unnamed(part, names))
 
 
 def _fits(head: Atom, arities: dict[str, int]) -> bool:

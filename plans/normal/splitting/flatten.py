@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tidelog.plans.normal.program import NormalProgram
-from tidelog.plans.normal.rewrite import rewrite_rules
+from tidelog.plans.normal.rewrite import BEYOND_JOINS, rewrite_rules
 from tidelog.plans.tree.names import atom, variables
 from tidelog.plans.tree.scopes import bound, shared
 from tidelog.plans.tree.syntax import (
@@ -45,7 +45,8 @@ def flatten(program: NormalProgram) -> NormalProgram:
     'p.3'(X, Y, Z) :- boxminus[0,4] 'p.2'(X, Y, Z).
     p(X) :- q(X), 'p.3'(X, Y, Z).
     """
-    return rewrite_rules(program, lambda rule, fresh: _Flattener(fresh).rules(rule))
+    concerned = (*BEYOND_JOINS, Comparison)  # a rule of comparisons alone holds always
+    return rewrite_rules(program, lambda rule, fresh: _Flattener(fresh).rules(rule), concerned)
 
 
 class _Flattener:
