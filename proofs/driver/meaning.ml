@@ -170,12 +170,13 @@ module Make (L : TIMELINE) = struct
       if a.at <> None then raise (Not_covered "a time variable (`@T`)");
       let r = window_size ctx w in
       let held = formula ctx (Atom a) in
-      let none = formula ctx (Negation (Atom { a with arguments = List.map (function
-        | Variable v when not (List.mem v by) -> Any
-        | t -> t) a.arguments })) in
-      let names = List.filter_map (function Variable v when not (List.mem v by) -> Some v | _ -> None) a.arguments in
-      if List.length names <> List.length (List.sort_uniq compare names) then
-        raise (Not_covered "`latest` of an atom in which a variable stands twice");
+      let own = List.filter (fun v -> not (List.mem v by)) (Measures.mentions [ Atom a ]) in
+      let twice = List.filter (fun v -> Measures.uses v own > 1) (Measures.once own) in
+      let inner = { ctx with count = 0; own = []; depth = ctx.depth + 1 } in
+      let any = formula inner (Atom { a with arguments = List.map (function
+        | Variable v when List.mem v own && not (List.mem v twice) -> Any
+        | t -> t) a.arguments }) in
+      let none = G.Not (List.map variable twice @ List.rev_map variable inner.own, any) in
       let since found = G.And (none, G.Lasts (Proved.Past, r, none, found)) in
       let last = G.Or (held, since held) in
       let ended () =

@@ -77,17 +77,22 @@ let decimal = function
     Numbers.q_of_text (List.find (fun text -> float_of_string text = x) texts)
 
 let sum = List.fold_left Numbers.plus Numbers.zero
-(* The standard deviation is the nearest float to the root: whether the square lies between those of its neighbours. *)
-let is_deviation numbers x =
+(* The standard deviation is the nearest float to the root: that whose neighbours are not nearer, by their squares. *)
+let deviation numbers =
   let n = List.length numbers in
-  n >= 2 && x >= 0. && (
+  if n < 2 then None
+  else
     let mean = Numbers.over (sum numbers) (Numbers.q_of_int n) in
     let square q = Numbers.times q q in
     let off q = Numbers.plus q (Numbers.negative mean) in
     let variance = Numbers.over (sum (List.map (fun q -> square (off q)) numbers)) (Numbers.q_of_int (n - 1)) in
-    if x = 0. then variance.Proved.qnum = Z0
+    if variance.Proved.qnum = Z0 then Some (Number 0.)
     else
-      Numbers.le (square (middle (Float.pred x) x)) variance && Numbers.le variance (square (middle x (Float.succ x))))
+      let rec go x =
+        if Numbers.lt (square (middle x (Float.succ x))) variance then go (Float.succ x)
+        else if x > 0. && Numbers.lt variance (square (middle (Float.pred x) x)) then go (Float.pred x)
+        else x in
+      Some (number_of (go (Float.sqrt (nearest variance))))
 
 (* In proportion between the two that are next to it. *)
 let quantile numbers fraction =
@@ -99,12 +104,10 @@ let quantile numbers fraction =
   let part = Numbers.plus place (Numbers.negative { Proved.qnum = below; qden = XH }) in
   Numbers.plus low (Numbers.times part (Numbers.plus high (Numbers.negative low)))
 
-let is_statistic s values x = match List.filter_map q_of_number values, x with
-  | [], _ | _, Text _ -> false
-  | numbers, Number x ->
-    (match s with
-     | Deviation -> is_deviation numbers x
-     | Quantile fraction -> value_eqb (rounded_q (quantile numbers fraction)) (Number x))
+let statistic_of s values = match List.filter_map q_of_number values, s with
+  | [], _ -> None
+  | numbers, Deviation -> deviation numbers
+  | numbers, Quantile fraction -> Some (rounded_q (quantile numbers fraction))
 
 type operation = string
 let operation_eqb = String.equal

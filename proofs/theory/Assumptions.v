@@ -2,7 +2,7 @@
 
     [make] compares what is printed here with "Closed under the global context". *)
 
-From Coq Require Import Bool List PArith Arith ZArith QArith Qcanon.
+From Coq Require Import Bool List PArith Arith ZArith QArith Qcanon Permutation.
 From Tidelog Require Import Lines Sets Totals Language Soundness.
 Import ListNotations.
 Local Open Scope nat_scope.
@@ -24,7 +24,9 @@ Module Numbers <: VALUES.
   Definition statistic_eqb (_ _ : statistic) := true.
   Lemma statistic_eqb_true : forall a b, statistic_eqb a b = true -> a = b.
   Proof. intros [] [] _. reflexivity. Qed.
-  Definition is_statistic (_ : statistic) (l : list value) (x : value) : bool := existsb (Nat.eqb x) l.
+  Definition statistic_of (_ : statistic) (l : list value) : option value := Some (length l).
+  Lemma statistic_permuted : forall o l l', Permutation l l' -> statistic_of o l = statistic_of o l'.
+  Proof. intros o l l' P. unfold statistic_of. rewrite (Permutation_length P). reflexivity. Qed.
   Definition operation := bool.
   Definition operation_eqb := Bool.eqb.
   Lemma operation_eqb_true : forall a b, operation_eqb a b = true -> a = b.

@@ -219,7 +219,7 @@ Module Checker (L : LINE) (V : VALUES).
     | NoRows p q s =>
         is_in (closed_ t) p && within s (up_to (until_ t)) && forallb is_empty (meet s (times_matching (upper t) p q))
     | NoFormula f s => forallb is_empty (meet s (anywhere (known_of t) Maybe f))
-    | Valued f s look => within s (valued_times (known_of t) look f)
+    | Valued f s look => within s (normal (valued_times (known_of t) look f))
     end.
   (** Whether what is said to be absent surely is not: else it is not known. Nothing rests on it but what is told. *)
   Definition is_refuted (t : table) (a : absence) : bool :=
@@ -382,7 +382,8 @@ Module Checker (L : LINE) (V : VALUES).
     | Some t =>
         if is_in (closed_ t) (of f) then
           expect (negb (forallb is_empty
-            (meet (minus_times (at_times f) (times_in (upper t) (of f) (args f))) (up_to (until_ t))))) ItHolds
+            (meet (minus_times (at_times f) (times_in (upper t) (of f) (args f))) (up_to (until_ t)))))
+            (if within (at_times f) (times_in (held t) (of f) (args f)) then ItHolds else NoEnd)
         else Some NoEnd
     end.
 

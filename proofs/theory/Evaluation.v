@@ -103,8 +103,7 @@ Module Evaluation (L : LINE) (V : VALUES).
         let e' := forget own e in
         let st _ := settled k own r f (fun e => truth k Surely e f) (fun e => truth k MaybeThere e f) e' (first, horizon k) in
         let found := match peval e result with
-          | Value a => if is_surely m then judged fn own x e' a true (st tt)
-                       else if is_plain fn then others (judged fn own x e' a false (st tt)) else always
+          | Value a => if is_surely m then judged fn own x e' a true (st tt) else others (normal (judged fn own x e' a false (st tt)))
           | Undefined => []
           | Any => if is_surely m then [] else always
           end in
@@ -112,7 +111,7 @@ Module Evaluation (L : LINE) (V : VALUES).
     | Enough own r th x f =>
         let e' := forget own e in
         if is_surely m then union (reached k own r th x f (fun e => truth k m e f) e') (said_so k (put e (Enough own r th x f)))
-        else others (missed k m own r th x f (fun e => truth k m e f) e')
+        else others (normal (missed k m own r th x f (fun e => truth k m e f) e'))
     end.
 
   Lemma any_of_holds : forall g es t, holds (any_of g es) t = true <-> exists e, In e es /\ holds (g e) t = true.
@@ -457,17 +456,17 @@ Module Evaluation (L : LINE) (V : VALUES).
         * exact (said_so_right k P N (Total own r fn x result f) e v t Va A H).
       + intros [l [U [C [a [Ea T]]]]]. destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
         assert (a = b) by congruence. subst b.
-        destruct (is_plain fn) eqn:Pl; [|apply always_holds]. rewrite others_holds. apply negb_true_iff. fold st.
+        rewrite others_holds, normal_holds. apply negb_true_iff. fold st.
         destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto. exfalso.
         destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
-        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a Pl) in T; [congruence|].
+        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a) in T; [congruence|].
         apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity.
       + intros [l [U [C [a [Ea T]]]]]. destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
         assert (a = b) by congruence. subst b.
-        destruct (is_plain fn) eqn:Pl; [|apply always_holds]. rewrite others_holds. apply negb_true_iff. fold st.
+        rewrite others_holds, normal_holds. apply negb_true_iff. fold st.
         destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto. exfalso.
         destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
-        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a Pl) in T; [congruence|].
+        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a) in T; [congruence|].
         apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity.
     - assert (Af : agrees (forget own e) v).
       { apply (forget_agrees own e v v A). intros y _. auto. }
@@ -477,11 +476,11 @@ Module Evaluation (L : LINE) (V : VALUES).
         * apply (reached_right k N own r th x f (fun e1 => truth k Surely e1 f) (forget own e) v t Af Fr); auto.
           intros e1 v1 t1 A1. exact (IHf Surely e1 v1 t1 A1).
         * exact (said_so_right k P N (Enough own r th x f) e v t Va A H).
-      + intros H. rewrite others_holds. apply negb_true_iff.
+      + intros H. rewrite others_holds, normal_holds. apply negb_true_iff.
         match goal with |- holds ?s t = false => destruct (holds s t) eqn:X; auto end. exfalso.
         eapply (missed_right k P N Maybe own r th x f _ (forget own e) v t Va); [discriminate|exact Af|exact Fr| |exact X|exact H].
         intros e1 v1 t1 A1. exact (IHf Maybe e1 v1 t1 A1).
-      + intros H. rewrite others_holds. apply negb_true_iff.
+      + intros H. rewrite others_holds, normal_holds. apply negb_true_iff.
         match goal with |- holds ?s t = false => destruct (holds s t) eqn:X; auto end. exfalso.
         eapply (missed_right k P N MaybeThere own r th x f _ (forget own e) v t Va); [discriminate|exact Af|exact Fr| |exact X|exact H].
         intros e1 v1 t1 A1. exact (IHf MaybeThere e1 v1 t1 A1).

@@ -39,6 +39,7 @@ Module Groups (L : LINE) (V : VALUES).
     | Distinct => [told_whole (Z.of_nat (length (different all)))]
     | Sum => one (rounded (sum_of all))
     | Mean => one (rounded (sum_of all / size_of (length all))%Qc)
+    | Other o => one (statistic_of o all)
     | _ => all
     end.
   Fixpoint all_guessed (fn : function) (own : list variable) (x : term) (e : environment) (st : list (stretch * list pair))
@@ -54,7 +55,7 @@ Module Groups (L : LINE) (V : VALUES).
     | Var y, Any =>
         let e' := forget own e in
         let st := settled k own r f (fun e => truth k Surely e f) (fun e => truth k MaybeThere e f) e' (first, horizon k) in
-        if is_plain fn && within [(first, horizon k)] (map fst st) then
+        if within [(first, horizon k)] (normal (map fst st)) then
           match all_guessed fn own x e' st with Some l => map (fun a => (y, a) :: e) (different l) | None => [e] end
         else [e]
     | _, _ => [e]
@@ -158,9 +159,9 @@ Module Groups (L : LINE) (V : VALUES).
       + apply A. exact (lookup_filter (is_own own) e x a H).
   Qed.
 
-  Lemma guessed_all : forall fn l a, is_plain fn = true -> is_total fn l a = true -> In a (guessed fn l).
+  Lemma guessed_all : forall fn l a, is_total fn l a = true -> In a (guessed fn l).
   Proof.
-    intros fn l a Pl H. destruct l as [|y l]; [discriminate|]. unfold is_total in H. unfold guessed.
+    intros fn l a H. destruct l as [|y l]; [discriminate|]. unfold is_total in H. unfold guessed.
     set (m := y :: l) in *. cbv zeta in *. clearbody m.
     assert (Cn : forall n, is_count n a = true -> told_whole (Z.of_nat n) = a).
     { intros n C. unfold is_count in C. destruct (whole_number a) as [z|] eqn:W; [|discriminate].
@@ -170,7 +171,7 @@ Module Groups (L : LINE) (V : VALUES).
     assert (Ed : forall g, existsb (fun p => value_eqb a (fst p) && g p) m = true -> In a (map fst m)).
     { intros g E. apply existsb_exists in E as [p [I E]]. apply andb_true_iff in E as [E _]. apply value_eqb_spec in E.
       apply in_map_iff. exists p. auto. }
-    destruct fn; try discriminate; try (apply andb_true_iff in H as [H _]; apply is_in_values_spec in H; exact H);
+    destruct fn; try (apply andb_true_iff in H as [H _]; apply is_in_values_spec in H; exact H);
       try (left; apply Cn; exact H); try (apply Vl; exact H); eapply Ed; exact H.
   Qed.
   Lemma all_guessed_in : forall fn own x e st l s ps m, all_guessed fn own x e st = Some l -> In (s, ps) st ->
@@ -201,15 +202,14 @@ Module Groups (L : LINE) (V : VALUES).
     assert (Same : exists e', In e' [e] /\ agrees e' v) by (exists e; split; [left; auto | auto]).
     destruct result as [y| | |]; auto. destruct (peval e (Var y)) eqn:Pe; auto.
     set (st := settled k own r f (fun e0 => truth k Surely e0 f) (fun e0 => truth k MaybeThere e0 f) (forget own e) (first, horizon k)).
-    destruct (is_plain fn && within [(first, horizon k)] (map fst st)) eqn:Ok; auto.
-    apply andb_true_iff in Ok as [Pl Wi].
+    destruct (within [(first, horizon k)] (normal (map fst st))) eqn:Wi; auto.
     destruct (all_guessed fn own x (forget own e) st) as [l|] eqn:G; auto.
     assert (Af : agrees (forget own e) v).
     { apply (forget_agrees own e v v A). intros z _. auto. }
     assert (Fr : free_of own (forget own e)) by (intros z a Lz; eapply forget_not_own; exact Lz).
     destruct Sa as [ps [U [C [a [Ea T]]]]].
     assert (Ht : holds (map fst st) t = true).
-    { apply (within_holds _ _ _ Wi). rewrite holds_one. apply mem_split. split; [apply behind_first | exact B]. }
+    { rewrite <- normal_holds. apply (within_holds _ _ _ Wi). rewrite holds_one. apply mem_split. split; [apply behind_first | exact B]. }
     apply holds_spec in Ht as [s [Is Mt]]. apply in_map_iff in Is as [[s' qs] [E Is]]. simpl in E. subst s'.
     destruct (settled_right k P N own r f (fun e0 => truth k Surely e0 f) (fun e0 => truth k MaybeThere e0 f) (forget own e)
       (first, horizon k) s qs v t Va Af Fr) as [U' C'];
@@ -218,9 +218,9 @@ Module Groups (L : LINE) (V : VALUES).
     { intros e0 v0 t0 A0. exact (truth_right k P N Va f MaybeThere e0 v0 t0 A0). }
     destruct (all_guessed_taken _ _ _ _ _ _ _ _ G Is) as [m Tm].
     pose proof (taken_of_spec _ _ _ _ v _ _ Af Fr Tm) as Em.
-    rewrite (is_total_permuted fn _ (measure (takes fn) own x v qs) a Pl) in T.
+    rewrite (is_total_permuted fn _ (measure (takes fn) own x v qs) a) in T.
     2: { apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity. }
-    rewrite <- Em in T. apply guessed_all in T; auto. apply (all_guessed_in _ _ _ _ _ _ _ _ _ G Is Tm) in T.
+    rewrite <- Em in T. apply guessed_all in T. apply (all_guessed_in _ _ _ _ _ _ _ _ _ G Is Tm) in T.
     exists ((y, a) :: e). split.
     - apply (in_map (fun a => (y, a) :: e)). apply different_in. exact T.
     - apply agrees_cons; auto. simpl in Ea. congruence.

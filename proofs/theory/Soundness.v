@@ -266,7 +266,7 @@ Module Soundness (L : LINE) (V : VALUES).
       assert (Va : valid k M M) by (apply known_of_valid; auto).
       assert (Hm : Maybe <> Surely) by discriminate.
       rewrite (anywhere_complete k M M Maybe f v u Va Hm Sa) in H. discriminate.
-    - intros v u Hs. pose proof (known_of_valid M t R) as Va. apply (within_holds _ _ _ H) in Hs.
+    - intros v u Hs. pose proof (known_of_valid M t R) as Va. apply (within_holds _ _ _ H) in Hs. rewrite normal_holds in Hs.
       destruct f; try (apply (value_times_right (known_of t) M look _ v u Va Hs)).
       cbn [valued_times] in Hs. rewrite stepped_spec in Hs. simpl. apply (value_times_right (known_of t) M look f v _ Va Hs).
   Qed.

@@ -19,11 +19,12 @@ Module Type VALUES.
   Parameter number : value -> option Qc.
   Parameter rounded : Qc -> option value.
   Parameter ordered : value -> value -> bool.
-  (** Whether something is the value of a further function of some constants, as a standard deviation. *)
+  (** Further functions of some constants, as a standard deviation, for which their order does not matter. *)
   Parameter statistic : Type.
   Parameter statistic_eqb : statistic -> statistic -> bool.
   Axiom statistic_eqb_true : forall a b, statistic_eqb a b = true -> a = b.
-  Parameter is_statistic : statistic -> list value -> value -> bool.
+  Parameter statistic_of : statistic -> list value -> option value.
+  Axiom statistic_permuted : forall o l l', Permutation l l' -> statistic_of o l = statistic_of o l'.
   (** Arithmetic: it may have no value, as `1/0`. *)
   Parameter operation : Type.
   Parameter operation_eqb : operation -> operation -> bool.
@@ -92,7 +93,7 @@ Module Totals (L : LINE) (V : VALUES).
           forallb (fun q => sooner (snd p) (snd q) || (at_once (snd p) (snd q) && ordered x (fst q))) l) l
       | Latest => existsb (fun p => value_eqb x (fst p) &&
           forallb (fun q => sooner (snd q) (snd p) || (at_once (snd p) (snd q) && ordered (fst q) x)) l) l
-      | Other o => is_statistic o all x
+      | Other o => is_value (statistic_of o all) x
       end
     end.
 
@@ -109,8 +110,6 @@ Module Totals (L : LINE) (V : VALUES).
     end.
 
   (** ** The order does not matter *)
-  Definition is_plain (fn : function) : bool := match fn with Other _ => false | _ => true end.
-
   Lemma is_in_values_spec : forall l x, is_in_values l x = true <-> In x l.
   Proof.
     intros l x. unfold is_in_values. rewrite existsb_exists. split.
@@ -150,13 +149,13 @@ Module Totals (L : LINE) (V : VALUES).
     - rewrite E. auto.
   Qed.
 
-  Lemma is_total_permuted : forall fn l l' x, is_plain fn = true -> Permutation l l' -> is_total fn l x = is_total fn l' x.
+  Lemma is_total_permuted : forall fn l l' x, Permutation l l' -> is_total fn l x = is_total fn l' x.
   Proof.
-    intros fn l l' x Pl P. unfold is_total.
+    intros fn l l' x P. unfold is_total.
     destruct l as [|a l]; [apply Permutation_nil in P; subst; auto|].
     destruct l' as [|b l']; [apply Permutation_sym, Permutation_nil in P; discriminate|].
     assert (M : Permutation (map fst (a :: l)) (map fst (b :: l'))) by (apply Permutation_map; auto).
-    destruct fn; cbv zeta; try discriminate.
+    destruct fn; cbv zeta.
     - rewrite (Permutation_length M). auto.
     - f_equal. apply Nat.le_antisymm; apply different_incl; intros y I;
         (eapply Permutation_in; [|exact I]); auto. apply Permutation_sym; auto.
@@ -167,6 +166,7 @@ Module Totals (L : LINE) (V : VALUES).
       rewrite (existsb_permuted _ _ (value_eqb x) _ _ M), (forallb_permuted _ _ (fun y => ordered y x) _ _ M); auto.
     - apply existsb_permuted; auto. intros p. f_equal. apply forallb_permuted; auto.
     - apply existsb_permuted; auto. intros p. f_equal. apply forallb_permuted; auto.
+    - rewrite (statistic_permuted o _ _ M). auto.
   Qed.
 
   (** What may be enough, if there may be no more than this. *)

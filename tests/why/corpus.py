@@ -94,6 +94,9 @@ COUNTED = {
     "sum of an expression": Case(
         "b(50) :- 50 = sum(V*2) over (a(V), c) in [4 step 5].", ("a(10)@1", "a(15)@3", "c@[0,9]"), "b(50)@[5,9]"
     ),
+    "sum of a group that the head does not name": Case(
+        "b(N) :- N = sum(V) over a(X,V) in [3] by X.", ("a(w,7)@1", "a(x,5)@3", "a(x,3)@3"), "b(8)@[3,6]"
+    ),
     "greatest": Case(
         "b(X,V) :- V = max(W) over a(X,W) in [2] by X.", ("a(x,5)@1", "a(x,15)@3", "a(y,20)@2"), "b(x,15)@[3,5]"
     ),

@@ -145,7 +145,7 @@ def _counted_otherwise(certificate: dict[str, Any], path: tuple[int, ...]) -> It
         return
     value, _, rest = node["aggregate"].partition(" = ")
     for text in (
-        f"{float(value) + 1:g} = {rest}",
+        f"{_another(value)} = {rest}" if rest else node["aggregate"],
         node["aggregate"].replace("(x", "(y"),
         node["aggregate"].replace("[2]", "[1]"),
     ):
@@ -164,6 +164,14 @@ def _counted_otherwise(certificate: dict[str, Any], path: tuple[int, ...]) -> It
             premise.update({name: premise[name].replace(old, new) for name in ("fact", "absent") if name in premise})
             if copy != certificate:
                 yield "other pair", copy
+
+
+def _another(value: str) -> str:
+    """A greater number, or another text."""
+    try:
+        return f"{float(value) + 1:g}"
+    except ValueError:
+        return '"another"'
 
 
 LEAST = {

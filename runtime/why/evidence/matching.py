@@ -202,8 +202,10 @@ class Matcher:
             pairs = pairs_of(self._teller, aggregate, group, *seen)
             self._count(len(pairs))
             told = values_of(self.windows, aggregate, pairs, hi)
+            result = aggregate.result.name
             for value in dict.fromkeys(value for value, times in told if times[1] >= lo):
-                yield {**binding, **group, aggregate.result.name: value}
+                if binding.get(result, value) == value:
+                    yield {**binding, **group, result: value}
 
     def _count(self, rows: int) -> None:
         self.tried += rows
