@@ -22,7 +22,8 @@ from tidelog.connectors.lake.delta.rewriting import evolve
 from tidelog.connectors.lake.delta.syncing import mend, sync_versions
 from tidelog.connectors.lake.delta.table import DeltaLakeTable
 from tidelog.connectors.lake.rows import by_day, with_day
-from tidelog.connectors.lake.tables import Conflict, keep_up
+from tidelog.connectors.lake.tables import Conflict
+from tidelog.connectors.lake.upkeep import keep_up
 from tidelog.connectors.spark.running.outputs.taken import TableRows
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
