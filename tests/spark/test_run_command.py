@@ -351,10 +351,15 @@ def test_a_checkpoint_is_that_of_one_process(
 def test_classes_come_from_an_archive_that_is_there(tmp_path: Path) -> None:
     """It is made at the end of the first run, and the next one begins with it."""
     path = tmp_path / "java classes.jsa"
-    assert java_options(None) == "-XX:TieredStopAtLevel=1"
-    assert java_options(os.fspath(path)).endswith(f' "-XX:ArchiveClassesAtExit={path}"')
+    assert java_options(os.fspath(path), 2).endswith(f' "-XX:ArchiveClassesAtExit={path}"')
     path.write_bytes(b"?")
-    assert java_options(os.fspath(path)).endswith(f' "-XX:SharedArchiveFile={path}"')
+    assert java_options(os.fspath(path), 2).endswith(f' "-XX:SharedArchiveFile={path}"')
+
+
+def test_few_cores_collect_garbage_with_one_thread() -> None:
+    """On two cores, one thread frees memory; on more, Java chooses."""
+    one = "-XX:+UseSerialGC"
+    assert [one in java_options(None, cores) for cores in (1, 2, 3)] == [True, True, False]
 
 
 def test_partitions_follow_from_buckets() -> None:

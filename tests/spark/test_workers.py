@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import subprocess
 import sys
@@ -13,11 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.connectors.spark.cluster.session import is_news
+from tidelog.connectors.spark.cluster.worker_daemon import without_archives
 from tidelog.connectors.spark.running.workers import keep_archives
 from waiting import eventually
 
 DAEMON = """
 import os, signal, sys
+from tidelog.connectors.spark.cluster.session import is_news
+from tidelog.connectors.spark.cluster.worker_daemon import without_archives
 from tidelog.connectors.spark.running.workers import end_with_daemon
 worker = os.fork()
 if worker == 0:
@@ -73,3 +78,32 @@ def test_an_archive_that_has_not_changed_is_not_listed_again(tmp_path: Path, mon
     assert importlib.import_module("second_found").VALUE == 2
     for name in ("first_found", "second_found"):
         del sys.modules[name]
+
+
+def test_archives_of_an_installed_pyspark_are_passed_over(tmp_path: Path) -> None:
+    """Spark puts archives of PySpark first on the path: what forks workers imports what is installed, if it is."""
+    package = tmp_path / "site" / "pyspark"
+    lib = package / "python" / "lib"
+    lib.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    other = tmp_path / "spark" / "python" / "lib"
+    path = [
+        os.fspath(place) for place in (lib / "pyspark.zip", lib / "py4j-src.zip", other / "pyspark.zip", tmp_path / "site")
+    ]
+    assert without_archives(path) == path[2:]
+    assert without_archives(path[:3]) == path[:3]
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "site")
+    assert without_archives([*path[:3], os.fspath(link)]) == [path[2], os.fspath(link)]
+
+
+def test_what_a_lost_jvm_cuts_off_is_not_printed(caplog: pytest.LogCaptureFixture) -> None:
+    """Py4J logs each call that a JVM did not answer, with its stack, though the call raises it; all else is logged."""
+    root = logging.getLogger()
+    root.addFilter(is_news)
+    try:
+        logging.error("Exception while sending command.")
+        logging.error("something else")
+    finally:
+        root.removeFilter(is_news)
+    assert caplog.messages == ["something else"]

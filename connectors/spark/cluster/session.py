@@ -35,6 +35,11 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _FIRST_COMPILER_ONLY = "-XX:TieredStopAtLevel=1"
 """On one machine Spark plans and moves rows, and Python computes: to compile that once more, and better, costs more than the
 run gains by it in its first minutes."""
+_FEW_CORES = 2
+_ONE_COLLECTOR = "-XX:+UseSerialGC"
+"""On so few cores the garbage of planning is collected by one thread: several, beside those that work, cost more."""
+_ROOM_FOR_CLASSES = "-XX:MetaspaceSize=192m"
+"""So many classes are loaded at the start that Java would collect garbage several times to make room for them."""
 _SILENT_ARCHIVE = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
 """An archive that is of another Java, or of other jars, is passed over; what cannot be put into one is of no interest."""
 _WORKERS = {"spark.python.daemon.module": "tidelog.connectors.spark.cluster.worker_daemon"}
@@ -78,7 +83,7 @@ def spark_session(
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         # a batch has few groups: one task for each core is enough
         chosen |= {**_LOOPBACK, **_LIGHT, **_WORKERS, "spark.sql.shuffle.partitions": str(cores)}
-        chosen[_JAVA_OPTIONS] = java_options(classes)
+        chosen[_JAVA_OPTIONS] = java_options(classes, cores)
     else:
         os.environ["PYSPARK_PYTHON"] = python or os.environ.get("PYSPARK_PYTHON") or sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -90,19 +95,28 @@ def spark_session(
     server = getattr(getattr(session, "sparkContext", None), "_accumulatorServer", None)
     if server is not None:  # it would print a page of its own where the JVM is killed, which is told elsewhere
         server.handle_error = lambda *_: None
+    logging.getLogger().addFilter(is_news)
     return session
 
 
-def java_options(classes: str | None) -> str:
-    """The options of the JVM that a session of this machine runs in.
+def is_news(record: logging.LogRecord) -> bool:
+    """All but what Py4J logs, with its stack, of a call that a killed JVM has cut off: the call raises it, too."""
+    return record.msg != "Exception while sending command."
+
+
+def java_options(classes: str | None, cores: int) -> str:
+    """The options of the JVM that a session of this machine runs in, on so many cores.
 
     Classes come from an archive, as Java has loaded and checked them, if that is there; else it is made when the JVM ends.
     """
+    chosen = f"{_FIRST_COMPILER_ONLY} {_ROOM_FOR_CLASSES}"
+    if cores <= _FEW_CORES:
+        chosen += f" {_ONE_COLLECTOR}"
     if classes is None:
-        return _FIRST_COMPILER_ONLY
+        return chosen
     path = os.path.abspath(classes)
     option = "SharedArchiveFile" if os.path.exists(path) else "ArchiveClassesAtExit"
-    return f'{_FIRST_COMPILER_ONLY} {_SILENT_ARCHIVE} "-XX:{option}={path}"'
+    return f'{chosen} {_SILENT_ARCHIVE} "-XX:{option}={path}"'
 
 
 def _note_differences(session: SparkSession, wanted: Mapping[str, str]) -> None:
