@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from tidelog.connectors.lake.arguments import parse_fields
 from tidelog.connectors.lake.opening import open_lake
+from tidelog.connectors.lake.upkeep import compact
 from tidelog.connectors.lake.writing import Parcel, TableWriter
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table = lake.open("hot")
     if table is None:
         raise SystemExit("the table is gone")
-    for what, work in (("optimize", lambda: table.compact(128 << 20)), ("vacuum", lambda: table.vacuum(0))):
+    for what, work in (("optimize", lambda: compact(table, 128 << 20)), ("vacuum", lambda: table.vacuum(0))):
         before = time.process_time()
         done = work()
         _print(folder, f"{what}: {done}, {time.process_time() - before:.1f} s of CPU, {len(table.files())} files")

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from tidelog.connectors.lake.gateways.origins import Access
     from tidelog.connectors.lake.old_tables import take_over
     from tidelog.connectors.lake.opening import open_lake
+    from tidelog.connectors.lake.upkeep import compact, vacuum
 
 __all__ = [
     "Access",
     "Deleted",
     "Ingestion",
     "Unknown",
+    "compact",
     "delete",
     "mask_of",
     "open_lake",
@@ -31,6 +33,7 @@ __all__ = [
     "parse_declaration",
     "parse_fields",
     "take_over",
+    "vacuum",
 ]
 
 _HOMES = {
@@ -38,6 +41,7 @@ _HOMES = {
     "Deleted": "deleting",
     "Ingestion": "gateways.ingest",
     "Unknown": "conditions",
+    "compact": "upkeep",
     "delete": "deleting",
     "mask_of": "conditions",
     "open_lake": "opening",
@@ -45,6 +49,7 @@ _HOMES = {
     "parse_declaration": "arguments",
     "parse_fields": "arguments",
     "take_over": "old_tables",
+    "vacuum": "upkeep",
 }
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.lake.conditions import Conditions, Mask, mask_of
 from tidelog.connectors.lake.tables import Keep, Table
-from tidelog.connectors.lake.writing import insist
+from tidelog.connectors.lake.upkeep import insist
 
 
 @dataclass(slots=True)

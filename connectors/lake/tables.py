@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -12,15 +13,6 @@ from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.intervals import Run
 from tidelog.connectors.lake.times import TimeColumn
 from tidelog.plans.diagnostics.errors import ConnectorError
-
-COMPACTED = 20
-"""After how many versions small files become one."""
-SMALL = 8 << 20
-"""How many bytes a file has that such upkeep leaves alone."""
-VACUUMED = 200
-"""After how many versions files are taken away that no version of the last `KEPT` hours needs."""
-KEPT = 7 * 24
-"""For how many hours older versions stay readable."""
 
 Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 """What a file keeps of its rows when it is written anew."""
@@ -93,8 +85,11 @@ class Table(Protocol):
     def secure(self, since: int) -> None:
         """Bring what has come behind version `since` to the disk, whoever wrote it, where that is not done yet."""
 
-    def compact(self, size: int) -> Compacted:
-        """Make files of about so many bytes of smaller ones."""
+    def scattered(self, size: int) -> list[date | None]:
+        """The days of which several files are smaller than so many bytes; None is for rows of no day."""
+
+    def compact(self, size: int, day: date | None) -> Compacted:
+        """Make files of about so many bytes of a day's smaller ones."""
 
     def vacuum(self, hours: int) -> int:
         """Take away the files that no version of the last so many hours needs, and return how many these were.
@@ -124,15 +119,3 @@ class Lake(Protocol):
 
     def mend(self, predicate: str) -> list[str]:
         """Take back what a power failure has torn at the end of a table; what was done, a line each."""
-
-
-def keep_up(table: Table, since: int) -> None:
-    """What is due of a table whose last version was `since` before it was written."""
-    version = table.version
-    try:
-        if version // COMPACTED != max(since, 0) // COMPACTED:
-            table.compact(SMALL)
-        if version // VACUUMED != max(since, 0) // VACUUMED:
-            table.vacuum(KEPT)
-    except Conflict:  # another process writes it: it is due again soon
-        return

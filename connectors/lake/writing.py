@@ -7,9 +7,7 @@ What touches rows that are there takes their place in the same commit.
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,14 +19,12 @@ from tidelog.connectors.lake.arguments import ArgumentColumn
 from tidelog.connectors.lake.columns import NEEDED, column_in, has_dates_in, table_schema, widened
 from tidelog.connectors.lake.intervals import Run, coalesce
 from tidelog.connectors.lake.rows import arguments_of, rows_table, runs_of
-from tidelog.connectors.lake.tables import Conflict, Keep, Lake, Table, keep_up
+from tidelog.connectors.lake.tables import Keep, Lake, Table
 from tidelog.connectors.lake.times import TimeColumn
+from tidelog.connectors.lake.upkeep import insist, keep_up
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
-_ATTEMPTS = 12
-_PAUSE, _LONGEST = 0.02, 2.0
-"""The pauses between two attempts to commit, in seconds; they grow, and are drawn, since others wait, too."""
 _TIME = "tidelog.time"
 """The property of a table that says how nodes count time; with the name of a node behind it, how that one does."""
 
@@ -46,19 +42,6 @@ class Parcel:
 def counted(schema: OutboxSchema) -> str:
     """How an outbox's node counts time, as a property says it."""
     return schema.timeline if schema.unit is None else f"{schema.timeline} {schema.unit}"
-
-
-def insist(work: Callable[[], None]) -> None:
-    """Do some work anew as often as others come before. Conflict where they always do."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            work()
-            break
-        except Conflict:
-            if attempt == _ATTEMPTS - 1:
-                raise
-            longest = min(_LONGEST, _PAUSE * 2**attempt)
-            time.sleep(random.uniform(0, longest))  # noqa: S311 - no secret: two writers are to wait for different lengths
 
 
 class TableWriter:

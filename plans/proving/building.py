@@ -14,6 +14,7 @@ from fractions import Fraction
 from tidelog.plans.proving.assuming import Assumer
 from tidelog.plans.proving.budget import Budget
 from tidelog.plans.proving.case import Bound, Case, Range, Span
+from tidelog.plans.proving.numbers.distances import distances, tick_of
 from tidelog.plans.proving.rulebook import Clause, Rulebook
 from tidelog.plans.tree.syntax import (
     Aggregate,
@@ -33,7 +34,6 @@ from tidelog.plans.tree.syntax import (
     Variable,
     Window,
 )
-from tidelog.plans.tree.traverse import subformulas
 
 DEPTH = 14
 """So many rules on a path are put in."""
@@ -52,8 +52,8 @@ class Builder:
         self._book = book
         self._budget = budget
         self._assumer = Assumer(book, budget)
-        self._tick = Fraction(1) if book.is_integer else Fraction(1, 2)
-        self._ends = _interesting(book, self._tick)
+        self._tick = tick_of(book)
+        self._ends = distances(book)
 
     def holding(self, predicate: str, arity: int) -> Iterator[Case]:
         """Guesses of facts by which a predicate holds at time 0."""
@@ -285,19 +285,3 @@ def _size(formula: Latest) -> Time:
 def _order(part: Formula) -> int:
     """What says most about values first; aggregates last, whose numbers of rows follow from comparisons."""
     return {Comparison: 0, Atom: 1, Aggregate: 4, Negation: 5}.get(type(part), 2)
-
-
-def _interesting(book: Rulebook, tick: Fraction) -> list[Fraction]:
-    """Distances at which something changes: the ends of the program's intervals, and a tick beside them."""
-    found: set[Fraction] = set()
-    for clause in (each for clauses in book.clauses.values() for each in clauses):
-        ends: list[Time] = [clause.low, -clause.low, clause.high, -clause.high]
-        for part in (each for formula in clause.body for each in subformulas(formula)):
-            if isinstance(part, Unary | Binary):
-                ends += [part.interval.low, part.interval.high]
-            elif isinstance(part, Window | Latest | Aggregate) and not isinstance(part.window, Period):
-                ends.append(Fraction(0) if part.window.tuples else part.window.size)
-        for end in ends:
-            if isinstance(end, Fraction) and end >= 0:
-                found |= {end, end + tick, max(end - tick, Fraction(0))}
-    return sorted(found)

@@ -24,7 +24,8 @@ def other(predicate: str) -> str:
 
 def merged(book: Rulebook, second: Rulebook, alike: Mapping[str, str] = NONE) -> Rulebook:
     """The rules of both, on one timeline. A predicate is one of both where data bring it to either, and nothing else does
-    but what does so in both; and where it is known to be `alike`: what it is in the first, by what it is in the second."""
+    but what does so in both, of the same types; and where it is known to be `alike`: what it is in the first, by what it is
+    in the second."""
     shared = {name for name in book.given & second.given if _is_alike(book, second, name)}
     names = {name: alike.get(name) or other(name) for name in _all(second) if name in alike or name not in shared}
     clauses = dict(book.clauses)
@@ -33,20 +34,19 @@ def merged(book: Rulebook, second: Rulebook, alike: Mapping[str, str] = NONE) ->
             continue
         clauses[names.get(name, name)] = tuple(_renamed(clause, names) for clause in found)
     facts = {**book.facts, **{names.get(name, name): rows for name, rows in second.facts.items() if name not in alike}}
-    types = {name: kinds for name, kinds in book.types.items() if name not in shared or second.types.get(name) == kinds}
     return replace(
         book,
         clauses=clauses,
         facts=facts,
-        types=types,
+        types={**book.types, **{names.get(name, name): kinds for name, kinds in second.types.items()}},
         given=book.given | {names.get(name, name) for name in second.given if name not in alike},
         open=book.open | {names.get(name, name) for name in second.open if name not in alike},
     )
 
 
 def _is_alike(book: Rulebook, second: Rulebook, name: str) -> bool:
-    """Whether nothing but the same facts brings a predicate in both programs."""
-    if book.of(name) or second.of(name):
+    """Whether nothing but the same facts brings a predicate in both programs: of other types, there are others."""
+    if book.types.get(name) != second.types.get(name) or book.of(name) or second.of(name):
         return False
     calendars = [
         [item for item in statements_of(each.program, CalendarDeclaration) if item.predicate == name]

@@ -29,7 +29,7 @@ _SHAPES: tuple[Callable[[int, int], int], ...] = (
 
 def series(book: Rulebook, fields: Mapping[str, Sequence[Field]], predicate: str) -> Iterator[tuple[Fact, ...]]:
     """Readings of all inputs on which a predicate rests, at even distances: as many as fill its windows, and one more."""
-    parts = _parts_behind(book, predicate)
+    parts = parts_behind(book, predicate)
     inputs = sorted({part.predicate for part in parts if isinstance(part, Atom)}.intersection(fields))
     for distance, count in _distances(parts):
         for shape in _SHAPES if inputs else ():
@@ -40,7 +40,7 @@ def series(book: Rulebook, fields: Mapping[str, Sequence[Field]], predicate: str
             )
 
 
-def _parts_behind(book: Rulebook, predicate: str) -> list[Formula]:
+def parts_behind(book: Rulebook, predicate: str) -> list[Formula]:
     """All formulas of the rules on which a predicate rests."""
 
     def parts_of(name: str) -> Iterator[Formula]:

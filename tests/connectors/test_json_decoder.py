@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+import tidelog
 from tidelog.connectors import JsonDecoder
 from tidelog.plans.data.facts import Record, Schema
 from tidelog.plans.data.timeline import NEG
@@ -43,6 +46,14 @@ def read(schema: Schema, *lines: str) -> list[Record]:
 def test_facts_are_read(halves: Schema, line: str, record: object) -> None:
     """Each form of a fact gives its record, in any order of its keys; numbers are exact."""
     assert read(halves, line) == [record]
+
+
+@pytest.mark.parametrize("name", ['say "x"', "back\\slash", "tab\there"])
+def test_a_name_that_json_escapes(name: str) -> None:
+    """An input may be called anything: no decoder was made where the key of its facts has an escape."""
+    schema = tidelog.compile(f"input '{name}'(room: text). a(R) :- '{name}'(R).").schema
+    line = json.dumps({name: {"room": "hall"}, "time": 1})
+    assert [record[:2] for record in read(schema, line)] == [(name, ("hall",))]
 
 
 RUN = "0aedc20ab9244c55aeb096c2474dbfc7"

@@ -22,6 +22,7 @@ from pyiceberg.table import Table
 
 from tidelog.connectors.lake.iceberg.library import catalog
 from tidelog.connectors.lake.opening import open_lake
+from tidelog.connectors.lake.upkeep import compact
 
 from .homes import Home
 from .test_tables import DAY, parcel, row, schema, writer
@@ -46,7 +47,7 @@ def is_rewritten(request: pytest.FixtureRequest, tables: str) -> bool:
     if request.param == "compacted":
         found = hot.look()
         assert found is not None
-        assert found.compact(1 << 20).removed
+        assert compact(found, 1 << 20).removed
     if request.param == "rewritten":
         hot.write([parcel([row(4, 9, 9, '["e",0.5]')], "sensor: text, value: number")])
     return bool(request.param == "rewritten")

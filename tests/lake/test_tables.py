@@ -27,7 +27,8 @@ from tidelog.connectors.lake.intervals import Run, coalesce
 from tidelog.connectors.lake.old_tables import take_over
 from tidelog.connectors.lake.opening import open_lake
 from tidelog.connectors.lake.places import folder_of, predicate_of
-from tidelog.connectors.lake.tables import COMPACTED, Conflict, Table
+from tidelog.connectors.lake.tables import Conflict, Table
+from tidelog.connectors.lake.upkeep import COMPACTED, compact
 from tidelog.connectors.lake.writing import Parcel, TableWriter
 from tidelog.connectors.outbox.file import OutboxRow, OutboxSchema
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
@@ -237,7 +238,7 @@ def test_rows_that_are_compacted_meanwhile_are_not_there_twice(tables: str) -> N
     assert stale is not None
     fresh = open_lake(tables).open("hot")
     assert fresh is not None
-    fresh.compact(1 << 20)
+    compact(fresh, 1 << 20)
     with pytest.raises(Conflict, match="cannot write the table"):
         late._commit(stale, [Run(("n1", "1"), "9", "10", False, False, 9, 9, None, 9, "box")], {"n1": schema()}, {"x": 1}, 3)
     late.write([parcel([row(9, 9, 10, '["1"]')])])
@@ -259,7 +260,7 @@ def test_log_that_another_process_clears(tables: str) -> None:
         table = late.look()
         assert table is not None
         assert (table.upto("box"), table.upto("box2")) == (2, 7)
-        table.compact(1 << 20)
+        compact(table, 1 << 20)
         table.vacuum(0)
         other.look().vacuum(0)  # type: ignore[union-attr] # it is there
         late.write([parcel([row(2, 1, 3)])])
@@ -362,6 +363,28 @@ def test_commands_keep_tables_up(tables: str, capfd: pytest.CaptureFixture[str])
     assert f"`{place}` holds no table of `cold`; there are `hot`" in capfd.readouterr().err
     assert main(["tables", "optimize", f"{tables}x"]) == 2
     assert "there are no tables in" in capfd.readouterr().err
+
+
+def test_optimize_beside_a_writer(tables: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A day is compacted again where another process has written the table meanwhile."""
+    for number in (1, 2):
+        for day in (0, DAY):
+            writer(tables).write([parcel([row(2 * number + day // DAY, day + number, day + number)])])
+    before = held(tables)
+    others = [9]
+    for kind in (DeltaLakeTable, IcebergTable):
+        real = kind.compact
+
+        def overtaken(self: Any, *rest: Any, real: Any = real) -> Any:
+            while others:
+                number = others.pop()
+                writer(tables).write([parcel([row(number, DAY + number, DAY + number, '["b"]')], of=schema("n2", "box2"))])
+            return real(self, *rest)
+
+        monkeypatch.setattr(kind, "compact", overtaken)
+    assert main(["tables", "optimize", tables]) == 0
+    assert capfd.readouterr().err.startswith("tidelog: hot: ")
+    assert sorted(held(tables)) == sorted([*before, ("b", str(DAY + 9), str(DAY + 9))])
 
 
 @given(st.text(min_size=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,79 @@ def test_an_output_of_one_alone() -> None:
     """What it tells, it tells more."""
     new, old = tidelog.compile(HEAD + "output b. b(R) :- door(R)." + HOT), tidelog.compile(HEAD + HOT)
     assert {item.output: item.outcome for item in against(new, old, 60.0).new} == {"a": "nothing more", "b": "more"}
+
+
+def test_an_input_that_one_program_alone_has() -> None:
+    """A fact of it shows what the other one tells all the same; the older tests had the inputs of one head on both sides."""
+    new = tidelog.compile(f"{HEAD}input defrost(room: text). {HOT[:-1]}, not defrost(R).")
+    found = against(new, tidelog.compile(HEAD + HOT), 60.0)
+    assert ([item.outcome for item in found.new], [item.outcome for item in found.old]) == ([SAME], ["more"])
+    assert sorted(fact.predicate for fact in found.old[0].facts) == ["defrost", "temp"]
+
+
+@pytest.mark.parametrize(
+    "change", ["defrost(room: text). a(R) :- defrost(R).", "temp(room: text, x: text, celsius: number)."]
+)
+def test_facts_that_one_program_does_not_take_are_shown(change: str, tmp_path: Path) -> None:
+    """Each program's facts are written as it takes them: `the program has no predicate` was all that the command said."""
+    (tmp_path / "old.tide").write_text(HEAD + HOT)
+    rules = HOT if "defrost" in change else HOT.replace("R, C", "R, _, C")
+    head = HEAD if "defrost" in change else HEAD.replace("input temp(room: text, celsius: number).\n", "")
+    (tmp_path / "new.tide").write_text(f"{head}input {change} {rules}")
+    for arguments in (("new.tide", "old.tide"), ("old.tide", "new.tide")):
+        for form in ("text", "json"):
+            done = command("check", "--prove", arguments[0], "--against", arguments[1], "--format", form, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            assert "tells a(room1)@0" in done.stdout or '"a(room1)@0"' in done.stdout
+
+
+def test_an_input_of_another_type_is_another() -> None:
+    """8.5 is no fact where the field is whole: rules that look the same tell less there."""
+    rules = "a(R) :- temp(R, C), C > 8, C < 9."
+    whole = tidelog.compile((HEAD + rules).replace("celsius: number", "celsius: integer"))
+    found = against(whole, tidelog.compile(HEAD + rules), 60.0)
+    assert ([item.outcome for item in found.new], [item.outcome for item in found.old]) == ([SAME], ["more"])
+
+
+def test_facts_that_one_program_forbids_show_nothing() -> None:
+    """A constraint stops no answer, so that a violation is no difference: nothing was taken to be told there."""
+    new = tidelog.compile(f"{HEAD}{HOT[:-1]}, C * C > 60. bottom :- temp(_, C), C > 5.")
+    found = against(new, tidelog.compile(HEAD + HOT), 3.0)
+    assert [item.outcome for item in found.old] == ["undecided"]
+
+
+def test_an_absence_that_is_asked_for_longer() -> None:
+    """A fact lies in the longer window and behind the shorter one, far from all others: near times were tried alone."""
+    bodies = [f"a(R) :- temp(R, C) for 10 min, C > 5, not door(R) within {size} min." for size in (31, 30)]
+    new, old = (tidelog.compile(HEAD + body) for body in bodies)
+    found = against(new, old, 60.0)
+    assert ([item.outcome for item in found.new], [item.outcome for item in found.old]) == ([SAME], ["more"])
+    assert {fact.predicate for fact in found.old[0].facts} == {"door", "temp"}
+
+
+@pytest.mark.parametrize(("new", "old"), [("1/4", "1/3"), ("2/7", "1/7")])
+def test_fractions_of_rational_time(new: str, old: str, tmp_path: Path) -> None:
+    """Programs with other fractions have one timeline, and what is told has the times that a run has: each part of a
+    program was run on the coarsest ticks that it needed, and read as if it had been on those of the whole."""
+    for name, size in (("new.tide", new), ("old.tide", old)):
+        text = f"timeline rational.\ninput n(d: text).\noutput b, c.\nb(D) :- n(D) within {size}.\nc(D) :- n(D) within 1/11."
+        (tmp_path / name).write_text(text)
+    done = command("check", "--prove", "new.tide", "--against", "old.tide", "--scenarios", "new.tide.toml", cwd=tmp_path)
+    more, less = sorted((new, old), key=Fraction)
+    which = ("new.tide", "old.tide") if less == new else ("old.tide", "new.tide")
+    assert f"b: {which[0]} tells b(d1)@({more},{less}], {which[1]} does not, with n(d1)@0" in done.stdout.splitlines()
+    assert "2 tests written" in done.stderr
+
+
+def test_what_goes_on_by_a_calendar_is_not_shown_day_by_day(tmp_path: Path) -> None:
+    """Four facts, and how many more there are: two years of days stood on one line."""
+    for name, hour in (("new.tide", "17"), ("old.tide", "18")):
+        rules = f"calendar work = mon-fri 07:00-{hour}:00. m(R) := on :- door(R). a(R) :- m(R, on), work."
+        (tmp_path / name).write_text(HEAD + rules)
+    done = command("check", "--prove", "new.tide", "--against", "old.tide", cwd=tmp_path)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("a: old.tide tells"))
+    assert line.count("a(room1)@") == 4
+    assert "facts more, new.tide does not, with" in line
 
 
 def test_other_timelines_are_refused() -> None:

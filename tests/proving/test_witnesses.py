@@ -182,3 +182,22 @@ def test_what_ends_ends_for_batch_reasoning_too(data: st.DataObject) -> None:
         known = [hi for name, _, _, hi in done.facts() if name == witness.predicate]
         repeated = any(item.predicate == witness.predicate for item in done.repeating())
         assert witness.ends == (repeated or any(hi < POS for hi in known)), witness
+
+
+@pytest.mark.parametrize(
+    "calendar",
+    [
+        'mon-fri 12:10-12:30, zone "Europe/Berlin"',
+        "05:00-06:00",
+        "2031-03-04 07:00-07:05",
+        "2001-03-04",
+        "each day",
+    ],
+)
+def test_facts_are_tried_where_a_calendar_changes(calendar: str) -> None:
+    """A short spell, one that is years away, and one that is over: seven fixed times lay in none of them."""
+    rules = "a(R) :- door(R), c. b(R) :- door(R), not c, c within 5 s. d(R) :- temp(R, C), C > 5."
+    plan = tidelog.compile(f"{HEAD}output a, b, d. calendar c = {calendar}. {rules}")
+    proof = prove(plan, 60.0)
+    assert proof.answers == {"a": "ends", "b": "undecided" if calendar == "each day" else "ends", "d": "ends"}
+    assert proof.witnesses["d"].facts[0].low == 1795428000  # 2026-11-23T10:00Z: what rests on no calendar is tried once

@@ -34,7 +34,11 @@ class Lines:
 
     def of_facts(self, facts: Iterable[Fact]) -> list[str]:
         """Any facts, in order."""
-        return self.of(sorted(map(self._runner.record, facts), key=lambda record: record[2]))
+        return self.of(map(self._runner.record, in_time(facts)))
+
+    def takes(self, fact: Fact) -> bool:
+        """Whether the program takes a fact."""
+        return self._runner.takes(fact)
 
     def told(self, witness: Witness) -> list[str]:
         """What is told of them."""
@@ -43,6 +47,11 @@ class Lines:
     def of(self, records: Iterable[Record]) -> list[str]:
         """Any records."""
         return [line_of(record, self._encoder) for record in records]
+
+
+def in_time(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts in the order in which they begin."""
+    return sorted(facts, key=lambda fact: fact.low)
 
 
 def scenarios(plan: Plan, program: Path, folder: Path, witnesses: Sequence[Witness]) -> tuple[str, tuple[Witness, ...]]:

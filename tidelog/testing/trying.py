@@ -10,11 +10,11 @@ from tidelog.operators.operator import shift
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.intervals import maximal
-from tidelog.plans.data.timeline import NEG, POS
+from tidelog.plans.data.timeline import NEG, POS, Timeline
 from tidelog.plans.diagnostics.errors import TidelogError
 from tidelog.plans.plan.plan import PeriodShape, Plan
 from tidelog.plans.proving.guessing import Fact
-from tidelog.plans.tree.syntax import AlarmDeclaration, Ask, Interval, Output
+from tidelog.plans.tree.syntax import AlarmDeclaration, Ask, Interval, Output, Statement, TimelineDeclaration
 from tidelog.plans.tree.walk import forward_part
 from tidelog.runtime.sessions.session import Session
 
@@ -28,11 +28,30 @@ _DOUBLINGS = 32
 
 
 def narrowed(plan: Plan, output: str) -> Plan:
-    """The plan of what one output needs alone: it runs faster, and tells the same of it."""
+    """The plan of what one output needs alone, on the same timeline: it runs faster, and tells the same of it."""
     needed = forward_part(plan.program, [output])
     kept = tuple(item for item in needed.statements if not isinstance(item, Output | Ask | AlarmDeclaration))
-    program = replace(needed, statements=(*kept, Output((output,))))
-    return replace(compile_program(program), facts=plan.facts)
+    statements = (*_on(kept, plan.timeline), Output((output,)))
+    return replace(compile_program(replace(needed, statements=statements)), facts=plan.facts)
+
+
+def refined(plan: Plan, timeline: Timeline) -> Plan:
+    """The plan on a timeline whose ticks divide its own: it tells the same, and takes finer times."""
+    if plan.timeline == timeline:
+        return plan
+    made = compile_program(replace(plan.program, statements=_on(plan.program.statements, timeline)))
+    facts = tuple(
+        (name, row, *timeline.encode_interval(plan.timeline.decode_interval(lo, hi))) for name, row, lo, hi in plan.facts
+    )
+    return replace(made, facts=facts)
+
+
+def _on(statements: Sequence[Statement], timeline: Timeline) -> tuple[Statement, ...]:
+    """A program that declares a timeline: fewer rules, with fewer fractions, would need none that is so fine."""
+    if timeline.is_integer:
+        return tuple(statements)
+    declared = TimelineDeclaration("rational", timeline.unit, timeline.resolution)
+    return (declared, *(item for item in statements if not isinstance(item, TimelineDeclaration)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +64,8 @@ class Run:
 
     told: Mapping[str, tuple[Record, ...]]
     decided: Mapping[str, int]
+    is_void: bool = False
+    """Whether the program refuses these facts, or says that they can never come: then what is told says nothing."""
 
     def limit(self, predicate: str) -> int:
         """Up to when it is decided where a predicate holds, and where it does not; POS where it is for all times."""
@@ -137,13 +158,21 @@ class Runner:
     def _records(self, facts: Iterable[Fact]) -> list[Record]:
         return sorted(map(self.record, facts), key=lambda record: record[2])
 
+    def takes(self, fact: Fact) -> bool:
+        """Whether the program takes a fact."""
+        try:
+            name = self.record(fact)[0]
+        except (TidelogError, ValueError):
+            return False
+        return self.plan.schema.predicates[name].accepts_input
+
     def record(self, fact: Fact) -> Record:
         """A fact as a record; DataError where it does not fit."""
         lo, hi = self.plan.timeline.encode_interval(Interval(fact.low, fact.high))
         return fact.predicate, self.plan.schema.check(fact.predicate, fact.row), lo, hi
 
 
-_NOTHING = Run({}, {})
+_NOTHING = Run({}, {}, is_void=True)
 
 
 def _kept(known: dict[tuple[Fact, ...], Run], key: tuple[Fact, ...], run: Callable[[Sequence[Fact]], Run]) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 
 from tidelog.plans.data.facts import Record
@@ -20,6 +19,7 @@ from tidelog.plans.proving.series import series
 from tidelog.plans.tree.declared.machines import machine_of
 from tidelog.plans.tree.syntax import Atom, CalendarDeclaration, Constant, Field, Input, Latest, Value
 from tidelog.plans.tree.walk import statements_of
+from tidelog.testing.moments import Moments
 from tidelog.testing.trying import Runner, narrowed
 
 _GUESSES = 400
@@ -32,16 +32,6 @@ _READINGS = tuple(map(Fraction, range(12)))
 """When the same value is read again and again."""
 _FLAPS = 4
 """A state that comes so often meanwhile flaps."""
-_DAYS = (
-    datetime(2026, 11, 23, 10, tzinfo=UTC),  # a Monday, by day
-    datetime(2026, 11, 23, 23, tzinfo=UTC),  # at night
-    datetime(2026, 11, 28, 10, tzinfo=UTC),  # a Saturday
-    datetime(2026, 12, 25, 10, tzinfo=UTC),  # a day off for many
-    datetime(2026, 11, 23, 17, tzinfo=UTC),  # in the evening
-    datetime(2026, 11, 27, 12, 55, tzinfo=UTC),  # before the end of a shift
-    datetime(2026, 11, 24, 6, 30, tzinfo=UTC),
-)
-"""Where a program has a calendar, facts are tried at these times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +53,29 @@ class Witness:
         return len(self.facts), max(times, default=Fraction(0)) - min(times, default=Fraction(0)), len(self.told)
 
 
+def fields_of(plan: Plan) -> Mapping[str, Sequence[Field]]:
+    """The declared inputs of a program, with their fields."""
+    return {item.predicate: item.fields for item in statements_of(plan.program, Input)}
+
+
 class Searcher:
     """Looks for witnesses of a program's outputs."""
 
-    def __init__(self, plan: Plan, book: Rulebook, is_over: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        book: Rulebook,
+        is_over: Callable[[], bool] = lambda: False,
+        beside: Sequence[tuple[Plan, Rulebook]] = (),
+    ) -> None:
+        """Facts are tried where calendars of this program change, or of those `beside` it."""
         self.is_over = is_over
         self._plan, self._book = plan, book
+        self._programs = ((plan, book), *beside)
         calendars = {item.predicate for item in statements_of(plan.program, CalendarDeclaration)}
         told = frozenset(name for name, item in plan.schema.predicates.items() if item.accepts_input) - calendars
-        self.fields: Mapping[str, Sequence[Field]] = {
-            item.predicate: item.fields for item in statements_of(plan.program, Input)
-        }
+        self.fields = fields_of(plan)
         self._guesser = Guesser(self.fields, told)
-        unit = plan.timeline.unit
-        self._bases = [Fraction(int(day.timestamp()) // unit) for day in _DAYS] if calendars and unit else [Fraction(0)]
 
     def witness(self, predicate: str, *, is_endless: bool = False) -> Witness | None:
         """The shortest facts found that make an output begin, and, where that was found, end; None where none were.
@@ -84,6 +83,7 @@ class Searcher:
         Of what `is_endless`, as is proved, no end is looked for.
         """
         self.runner = Runner(narrowed(self._plan, predicate))
+        self._moments = Moments(self._programs, predicate)
         found: list[Witness] = []
         guesses: list[tuple[Fact, ...]] = []
         for guess in self._guesses(predicate):
@@ -105,7 +105,7 @@ class Searcher:
 
     def _at_all_times(self, predicate: str, guess: Sequence[Fact]) -> list[Witness]:
         """The witnesses that a guess is, at the times at which it is tried."""
-        tried = [self._tried(predicate, [fact.moved(base) for fact in guess]) for base in self._bases]
+        tried = [self._tried(predicate, moved) for moved in self._moments.of(guess)]
         return [witness for witness in tried if witness is not None]
 
     def _changed(self, guesses: Sequence[tuple[Fact, ...]]) -> Iterator[tuple[Fact, ...]]:
@@ -154,11 +154,11 @@ class Searcher:
 
     def moved_guesses(self, predicate: str) -> Iterator[tuple[Fact, ...]]:
         """Guesses of facts by which a predicate holds, at the times at which they are tried."""
+        moments = Moments(self._programs, predicate)
         for number, guess in enumerate(self._guesses(predicate)):
             if number >= _GUESSES:
                 return
-            for base in self._bases:
-                yield tuple(fact.moved(base) for fact in guess)
+            yield from moments.of(guess)
 
     def _tried(self, predicate: str, facts: Sequence[Fact]) -> Witness | None:
         told = self.runner.told(facts).get(predicate, ())

@@ -58,11 +58,16 @@ def prove_unique(document: bytes, members: int, values: Iterable[object]) -> Non
 
 
 def keyed_forms(schema: Schema) -> dict[bytes, Keyed]:
-    """A decoder for each input with named fields, by its key; the keys of a plain fact stay its keys."""
+    """A decoder for each input with named fields, by its key; the keys of a plain fact stay its keys.
+
+    A name that JSON writes with escapes never is the key as it stands in a line: such lines are read without a form.
+    """
     return {
         predicate.name.encode(): _keyed_form(predicate)
         for predicate in schema.predicates.values()
-        if predicate.fields and predicate.name not in ("predicate", "args", "time", "interval")
+        if predicate.fields
+        and predicate.name not in ("predicate", "args", "time", "interval")
+        and msgspec.json.encode(predicate.name) == f'"{predicate.name}"'.encode()
     }
 
 

@@ -6,6 +6,7 @@ transaction.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -126,9 +127,13 @@ class DeltaLakeTable:
     def secure(self, since: int) -> None:
         sync_versions(self.table, since)
 
-    def compact(self, size: int) -> Compacted:
+    def scattered(self, size: int) -> list[date | None]:
+        small = Counter(file.day for file in self.files() if file.size < size)
+        return [day for day, count in small.items() if count > 1]
+
+    def compact(self, size: int, day: date | None) -> Compacted:
         with self._told("write"):
-            return upkeep.compact(self.table, size)
+            return upkeep.compact(self.table, size, day)
 
     def vacuum(self, hours: int) -> int:
         self._reopen()

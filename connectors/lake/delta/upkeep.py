@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import time
+from datetime import date
 from typing import TYPE_CHECKING
 
 from pyarrow import fs
 
+from tidelog.connectors.lake.columns import DATE
 from tidelog.connectors.lake.delta.commits import alone
 from tidelog.connectors.lake.delta.files import TableFiles
 from tidelog.connectors.lake.delta.library import deltalake, storage_options, told
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 
-def compact(table: DeltaTable, size: int) -> Compacted:
-    """Make files of about so many bytes of smaller ones; Conflict where others write the same."""
+def compact(table: DeltaTable, size: int, day: date | None) -> Compacted:
+    """Make files of about so many bytes of a day's smaller ones; Conflict where others have written the table."""
     since = table.version()
+    is_by_days = DATE in table.metadata().partition_columns
+    days = [(DATE, "=", "" if day is None else day.isoformat())] if is_by_days else None
     with told(f"cannot write the table `{table.table_uri}`"):
-        done = table.optimize.compact(target_size=size, commit_properties=alone())
+        done = table.optimize.compact(days, target_size=size, commit_properties=alone())
         table.update_incremental()
     sync_versions(table, since)
     return Compacted(done["numFilesAdded"], done["numFilesRemoved"])

@@ -7,6 +7,7 @@ was read: the library's own way to try again would add the same rows behind thos
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -196,19 +197,25 @@ class IcebergTable:
     def secure(self, since: int) -> None:
         """It is done: a file is on the disk before the catalog names it."""
 
-    def compact(self, size: int) -> Compacted:
-        small: dict[date | None, list[IcebergFile]] = {}
-        for file in self.files():
-            if file.size < size:
-                small.setdefault(self._day(file), []).append(file)
-        groups = [(day, group) for day, files in small.items() for group in _packed(files, size) if len(group) > 1]
+    def scattered(self, size: int) -> list[date | None]:
+        small = Counter(self._day(file) for file in self.files() if file.size < size)
+        return [day for day, count in small.items() if count > 1]
+
+    def compact(self, size: int, day: date | None) -> Compacted:
+        schema = self.schema()
+        small = [file for file in self._of_day(day, schema) if file.size < size]
+        groups = [group for group in _packed(small, size) if len(group) > 1]
         if not groups:
             return Compacted(0, 0)
-        old = [file for _, group in groups for file in group]
-        schema = self.schema()
-        pieces = [(day, chain.from_iterable(self.rows(file, schema) for file in group)) for day, group in groups]
+        old = list(chain.from_iterable(groups))
+        pieces = [(day, chain.from_iterable(self.rows(file, schema) for file in group)) for group in groups]
         self._commit(lambda transaction: self._put(transaction, old, pieces))
         return Compacted(len(groups), len(old))
+
+    def _of_day(self, day: date | None, schema: pa.Schema) -> list[IcebergFile]:
+        if DATE not in schema.names:
+            return self._files(_IS.AlwaysTrue())
+        return self._files(_IS.IsNull(DATE) if day is None else _IS.EqualTo(DATE, day.toordinal() - _EPOCH))
 
     def vacuum(self, hours: int) -> int:
         with told(f"cannot clear the table `{self.uri}`"):

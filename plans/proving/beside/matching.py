@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from tidelog.plans.proving.rulebook import Clause, Rulebook
 from tidelog.plans.tree.names import predicates
@@ -19,6 +19,7 @@ from tidelog.plans.tree.syntax import (
     Atom,
     CalendarDeclaration,
     Comparison,
+    ComparisonOperator,
     Constant,
     Latest,
     Negation,
@@ -36,7 +37,7 @@ Sign = Literal["more", "less", "exact"]
 Token = Callable[[str, Sign], Hashable]
 """What stands in place of a predicate."""
 _TURNED: dict[Sign, Sign] = {"more": "less", "less": "more", "exact": "exact"}
-_FLIPPED = {"<": ">", "<=": ">="}
+_FLIPPED: dict[str, ComparisonOperator] = {"<": ">", "<=": ">="}
 
 
 def classes(book: Rulebook, second: Rulebook) -> tuple[Mapping[str, int], Mapping[str, int]]:
@@ -121,7 +122,7 @@ class _Form:
             case Negation():
                 return "not", self.of(item.operand, _TURNED[sign])
             case Comparison(operator="<" | "<="):
-                return self.of(Comparison(_FLIPPED[item.operator], item.right, item.left), sign)  # type: ignore[arg-type]
+                return self.of(Comparison(_FLIPPED[item.operator], item.right, item.left), sign)
             case Period(name=name):
                 return "period", name, self.token(name, "exact"), item.zone
             case WindowSize(of=of):
@@ -139,8 +140,8 @@ class _Form:
             return self._fields(item, sign)
         return item if isinstance(item, Hashable) else repr(item)
 
-    def _fields(self, item: object, sign: Sign) -> Hashable:
-        named = ((each.name, self.of(getattr(item, each.name), sign)) for each in fields(item) if each.compare)  # type: ignore[arg-type]
+    def _fields(self, item: Any, sign: Sign) -> Hashable:
+        named = ((each.name, self.of(getattr(item, each.name), sign)) for each in fields(item) if each.compare)
         return type(item).__name__, tuple(named)
 
     def _start(self, size: WindowSize) -> Hashable:

@@ -42,7 +42,7 @@ from tidelog.runtime.network.state_bound import MAX_STATE_IN_BATCH
 ROUNDS_ALONE = 1_000
 """After so many rounds of a recursion that need not end, at the latest, automata are tried beside it."""
 SECONDS_ALONE = 0.3
-"""As `ROUNDS_ALONE`, in time."""
+"""As `ROUNDS_ALONE`, in time of the processor: beside other work, it is decided in the same way."""
 
 
 def entails(
@@ -287,7 +287,7 @@ def _never() -> bool:
 
 
 def _after(rounds: int, seconds: float = math.inf) -> Callable[[], bool]:
-    """Says that it is time to pause, after so many rounds or so long."""
-    end = time.monotonic() + seconds
+    """Says that it is time to pause, after so many rounds or so much time of the processor."""
+    end = time.process_time() + seconds
     done = count()
-    return lambda: next(done) >= rounds or time.monotonic() >= end
+    return lambda: next(done) >= rounds or time.process_time() >= end

@@ -13,6 +13,7 @@ from oracle.agreement import runs_of
 from tidelog import ProgramError, Session
 from tidelog.plans.analysis.horizons.growth import growth_hints
 from tidelog.plans.diagnostics.errors import StateError
+from tidelog.runtime.ports.interfaces import EmitMode
 
 INPUTS = "timeline integer. input p(x: text). input s(x: text). input off(x: text)."
 
@@ -103,8 +104,12 @@ def test_what_waits_counts_for_the_bound_on_memory() -> None:
     plan = plan_of(f"{INPUTS} q(X) :- s(X), diamondplus[0,inf) p(X). r(X) :- diamondplus[0,inf) p(X). output q, r.")
     assert all("is open until what it looks for comes" in hint.why for hint in growth_hints(plan))
     assert {hint.rule.partition(" ")[0] for hint in growth_hints(plan)} == {"q(X)", "r(X)"}
-    for emit, facts in (("intervals", [f"s(a)@{2 * t}" for t in range(60)]), ("points", [f"p(a)@{t}" for t in range(60)])):
-        session = Session(plan, emit=emit, max_state=40)  # type: ignore[arg-type]
+    open_facts: dict[EmitMode, list[str]] = {
+        "intervals": [f"s(a)@{2 * t}" for t in range(60)],
+        "points": [f"p(a)@{t}" for t in range(60)],
+    }
+    for emit, facts in open_facts.items():
+        session = Session(plan, emit=emit, max_state=40)
         with pytest.raises(StateError, match="beyond 40 rows"):
             session.push_records(records(plan, facts))
             session.push_records(records(plan, facts[-1:]))

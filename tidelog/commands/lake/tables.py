@@ -69,7 +69,7 @@ def run_optimize(options: argparse.Namespace) -> int:
     found, predicates = _opened(options.tables, options.predicates)
     for predicate in predicates:
         if table := found.open(predicate):
-            done = table.compact(options.megabytes << 20)
+            done = lake.compact(table, options.megabytes << 20)
             say(f"{predicate}: {done.added} files in the place of {done.removed}")
     return DONE
 
@@ -79,7 +79,7 @@ def run_vacuum(options: argparse.Namespace) -> int:
     found, predicates = _opened(options.tables, options.predicates)
     for predicate in predicates:
         if table := found.open(predicate):
-            say(f"{predicate}: {table.vacuum(options.hours)} files taken away")
+            say(f"{predicate}: {lake.vacuum(table, options.hours)} files taken away")
     return DONE
 
 

@@ -75,14 +75,14 @@ def _prove(plan: Plan, options: argparse.Namespace) -> int:
     if options.format == "json":
         shown = diagnostics_to_fields(diagnostics, plan.name, plan.program.text)
         analysis = _analysis_fields(plan, options) if options.verbose else {}
-        beside = {} if compared is None else {"against": prove.against_fields(compared, plan)}
+        beside = {} if compared is None else {"against": prove.against_fields(compared)}
         _print_json({"diagnostics": shown, **analysis, "proved": prove.fields(proof), **beside})
     else:
         show_diagnostics(diagnostics, plan.name, plan.program.text)
         write_out(_analysis_text(plan, options) if options.verbose else "")
         write_out(prove.text(proof))
         if compared is not None:
-            write_out(prove.against_text(compared, plan, options.program, options.against))
+            write_out(prove.against_text(compared, (options.program, options.against)))
     if options.scenarios is not None:
         prove.write_scenarios(proof, options.program, options.scenarios)
     return DONE

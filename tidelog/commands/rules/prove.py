@@ -7,10 +7,9 @@ from pathlib import Path
 
 from tidelog.commands.outcome import count, say
 from tidelog.plans.diagnostics.errors import SpecError
-from tidelog.plans.plan.plan import Plan
-from tidelog.testing.against import Against
+from tidelog.testing.against import Against, Comparison
 from tidelog.testing.proving import Proof
-from tidelog.testing.scenarios import Lines, scenarios
+from tidelog.testing.scenarios import Lines, in_time, scenarios
 from tidelog.testing.witnessing import Witness
 
 _MOST = 4
@@ -71,18 +70,16 @@ def fields(proof: Proof) -> dict[str, object]:
     }
 
 
-def against_text(compared: Against, plan: Plan, new: str, old: str) -> str:
-    """What two programs tell beside each other, for people."""
-    lines = Lines(plan)
+def against_text(compared: Against, names: tuple[str, str]) -> str:
+    """What two programs, the new one and the old one, tell beside each other, for people."""
     shown: list[str] = []
-    for name, beside, comparisons in ((new, old, compared.new), (old, new, compared.old)):
+    for side, comparisons in enumerate((compared.new, compared.old)):
+        name, beside = names[side], names[1 - side]
         for item in comparisons:
             match item.outcome:
                 case "more":
-                    told = " ".join(lines.of(item.told))
-                    shown.append(
-                        f"{item.output}: {name} tells {told}, {beside} does not, with {_line(lines.of_facts(item.facts))}"
-                    )
+                    facts, told = _pieces(compared, side, item)
+                    shown.append(f"{item.output}: {name} tells {_line(told)}, {beside} does not, with {_line(facts)}")
                 case "nothing more":
                     shown.append(f"{item.output}: {name} tells nothing that {beside} does not")
                 case _:
@@ -92,21 +89,30 @@ def against_text(compared: Against, plan: Plan, new: str, old: str) -> str:
     return "".join(f"{line}\n" for line in shown)
 
 
-def against_fields(compared: Against, plan: Plan) -> dict[str, object]:
+def against_fields(compared: Against) -> dict[str, object]:
     """The same for programs."""
-    lines = Lines(plan)
-    return {
-        side: {
-            item.output: {
+    shown: dict[str, object] = {}
+    for side, (name, comparisons) in enumerate((("new", compared.new), ("old", compared.old))):
+        pieces = {item.output: (item, *_pieces(compared, side, item)) for item in comparisons}
+        shown[name] = {
+            output: {
                 "outcome": item.outcome,
-                "facts": lines.of_facts(item.facts),
-                "told": lines.of(item.told),
+                "facts": facts,
+                "told": told,
                 **({} if item.reason is None else {"reason": item.reason}),
             }
-            for item in comparisons
+            for output, (item, facts, told) in pieces.items()
         }
-        for side, comparisons in (("new", compared.new), ("old", compared.old))
-    }
+    return shown
+
+
+def _pieces(compared: Against, side: int, item: Comparison) -> tuple[list[str], list[str]]:
+    """The facts and what is told of them, as text; each fact as a program writes it that takes it."""
+    writers = (Lines(compared.plans[side]), Lines(compared.plans[1 - side]))
+    facts: list[str] = []
+    for fact in in_time(item.facts):
+        facts += next(lines for lines in writers if lines.takes(fact)).of_facts([fact])
+    return facts, writers[0].of(item.told)
 
 
 def write_scenarios(proof: Proof, program: str, file: str) -> None:
