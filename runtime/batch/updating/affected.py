@@ -115,6 +115,10 @@ class Affected:
                     raise EverythingError  # a row of another width: whoever derives from it tells what is wrong
                 for lo, hi in ranges:
                     self._mark(place, store, row, lo, hi)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Go on with what waits, until nothing does."""
         work, known_ways, until = self._work, self._ways, self._until
         while work:
             place, row, lo, hi = work.popleft()
