@@ -1,8 +1,8 @@
 """Questions about what comes again after each period: recursion that moves on by one distance, without its rounds.
 
 From `due(X) :- start(X).` and `due(X) :- boxminus[7] due(X).` follows `due(X)@T` for each `start(X)@S` of which `T - S` is 0
-or more, and a multiple of 7: so unfolding needs one premise with an open time in place of rounds without an end. So it is with
-several predicates that hand on to each other in turn. A recursion that does anything else from round to round stays as it is.
+or more, and a multiple of 7: so unfolding needs one premise with an open time in place of rounds without an end. So it is
+with several predicates that hand on to each other in turn. A recursion that does anything else stays as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGINS = "begins"
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """Predicates that hand on to each other in turn, each at a distance: `steps[i]` from one before, the last one, to one."""
+    """Predicates that hand on to each other in turn: at a distance of `steps[i]` number i comes behind the one before it."""
 
     names: tuple[str, ...]
     steps: tuple[int, ...]
