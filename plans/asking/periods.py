@@ -1,14 +1,14 @@
 """Questions about what comes again after each period: recursion that moves on by one distance, without its rounds.
 
 From `due(X) :- start(X).` and `due(X) :- boxminus[7] due(X).` follows `due(X)@T` for each `start(X)@S` of which `T - S` is 0
-or more, and a multiple of 7: so unfolding needs one premise with an open time in place of rounds without an end. A recursion
-that does anything else from round to round stays as it is.
+or more, and a multiple of 7: so unfolding needs one premise with an open time in place of rounds without an end. So it is
+with several predicates that hand on to each other in turn. A recursion that does anything else stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tidelog.plans.tree.names import head_predicate, predicates
@@ -16,6 +16,26 @@ from tidelog.plans.tree.syntax import Arithmetic, Atom, Comparison, Constant, Fo
 
 BEGINS = "begins"
 """Behind a predicate's name: that of what its rounds begin with, which no program can write."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Predicates that hand on to each other in turn: at a distance of `steps[i]` number i comes behind the one before it."""
+
+    names: tuple[str, ...]
+    steps: tuple[int, ...]
+
+    @property
+    def period(self) -> int:
+        """By how much one round moves on; below 0: back."""
+        return sum(self.steps)
+
+    def from_each(self, name: str) -> Iterator[tuple[str, int]]:
+        """The predicates of the round, each with how much later what begins with it comes to another first."""
+        distance, place = 0, self.names.index(name)
+        for number in range(len(self.names)):
+            yield self.names[place - number], distance
+            distance += self.steps[place - number]
 
 
 def by_periods(rules: Sequence[Rule], given: Collection[str]) -> tuple[Rule, ...]:
@@ -27,21 +47,34 @@ def by_periods(rules: Sequence[Rule], given: Collection[str]) -> tuple[Rule, ...
     >>> print(*map(format_statement, found), sep="\\n")
     'p begins'(X) :- e(X).
     p(X)@T :- 'p begins'(X)@S, S <= T, (T - S) mod 3 = 0.
+    >>> mutual = parse("p(X) :- e(X). p(X) :- diamondminus[3] q(X). q(X) :- diamondminus[1] p(X).")
+    >>> found = by_periods(mutual.statements, ())
+    >>> print(*map(format_statement, found), sep="\\n")
+    'p begins'(X) :- e(X).
+    p(X)@T :- 'p begins'(X)@S, S <= T, (T - S) mod 4 = 0.
+    q(X)@T+1 :- 'p begins'(X)@S, S <= T, (T - S) mod 4 = 0.
     """
     heads: dict[str, list[Rule]] = {}
     for rule in rules:
         heads.setdefault(head_predicate(rule.head) or "", []).append(rule)
-    periods = {name: step for name, own in heads.items() if name not in given and (step := _period(name, own, heads))}
-    found: list[Rule] = []
+    rounds: dict[str, _Round] = {}
+    for name in heads:
+        found = None if name in rounds else _round(name, heads)
+        if found is not None and not any(each in given for each in found.names):
+            rounds.update(dict.fromkeys(found.names, found))
+    made: list[Rule] = []
     for rule in rules:
         name = head_predicate(rule.head) or ""
-        if name not in periods:
-            found.append(rule)
-        elif _step(rule) is None:
-            found.append(replace(rule, head=_renamed(rule.head, name)))
+        if name not in rounds:
+            made.append(rule)
+        elif not _goes_round(rule, rounds[name]):
+            made.append(replace(rule, head=_renamed(rule.head, name)))
         else:
-            found.append(_again(rule, name, periods[name]))
-    return tuple(found)
+            own = rounds[name]
+            for first, distance in own.from_each(name):
+                if any(not _goes_round(each, own) for each in heads[first]):
+                    made.append(_again(rule, first, own.period, distance))
+    return tuple(made)
 
 
 def is_periodic(comparison: Comparison) -> bool:
@@ -49,25 +82,45 @@ def is_periodic(comparison: Comparison) -> bool:
     return any(isinstance(side, Arithmetic) and side.operator == "mod" for side in (comparison.left, comparison.right))
 
 
-def _period(name: str, own: Sequence[Rule], heads: dict[str, list[Rule]]) -> int:
-    """By how much the only round of a predicate moves on (below 0: back); 0 where there is none such, or more than that."""
-    steps = [step for rule in own if (step := _step(rule)) is not None]
-    if len(steps) != 1 or len(own) == 1:
-        return 0
+def _round(name: str, heads: Mapping[str, Sequence[Rule]]) -> _Round | None:
+    """The round of which a predicate is; None where it is of none, or of more than that, or nothing begins it."""
+    names, steps = [name], list[int]()
+    while True:
+        rules = [rule for rule in heads.get(names[-1], ()) if name in _needed(rule, heads)]
+        step = _step(rules[0]) if len(rules) == 1 else None
+        if step is None:
+            return None
+        steps.append(step[1])
+        if step[0] == name:
+            break
+        if step[0] in names:
+            return None
+        names.append(step[0])
+    found = _Round(tuple(reversed(names)), tuple(reversed(steps)))
+    begins = any(not _goes_round(rule, found) for each in names for rule in heads[each])
+    return found if begins and found.period else None
+
+
+def _needed(rule: Rule, heads: Mapping[str, Sequence[Rule]]) -> set[str]:
+    """The predicates on which a rule rests."""
     seen: set[str] = set()
-    waiting = [each for rule in own if _step(rule) is None for part in rule.body for each in predicates(part)]
+    waiting = [each for part in rule.body for each in predicates(part)]
     while waiting:
         read = waiting.pop()
-        if read == name:
-            return 0
         if read not in seen:
             seen.add(read)
             waiting += [each for rule in heads.get(read, ()) for part in rule.body for each in predicates(part)]
-    return steps[0]
+    return seen
 
 
-def _step(rule: Rule) -> int | None:
-    """How far a rule moves what it repeats, and changes nothing else of; None for one that does something else."""
+def _goes_round(rule: Rule, own: _Round) -> bool:
+    """Whether a rule of a predicate of a round is the one by which it goes on."""
+    step = _step(rule)
+    return step is not None and step[0] in own.names
+
+
+def _step(rule: Rule) -> tuple[str, int] | None:
+    """The predicate that a rule repeats, and how far it moves it, and changes nothing else; None for one that does more."""
     head, (body, *others) = rule.head, rule.body
     if others or rule.assigns:
         return None
@@ -80,7 +133,7 @@ def _step(rule: Rule) -> int | None:
         body = body.operand
     if not isinstance(head, Atom) or not isinstance(body, Atom):
         return None
-    if (head.predicate, head.arguments) != (body.predicate, body.arguments) or not _is_plain(head):
+    if head.arguments != body.arguments or not _is_plain(head):
         return None
     if (head.at is None) != (body.at is None):
         return None
@@ -88,7 +141,7 @@ def _step(rule: Rule) -> int | None:
         if head.at.variable != body.at.variable or head.at.variable in head.arguments:
             return None
         moved += head.at.shift - body.at.shift
-    return int(moved) if moved and isinstance(moved, Fraction) and moved.denominator == 1 else None
+    return (body.predicate, int(moved)) if isinstance(moved, Fraction) and moved.denominator == 1 else None
 
 
 def _is_plain(atom: Atom) -> bool:
@@ -102,8 +155,8 @@ def _renamed(head: Formula, name: str) -> Formula:
     return replace(head, predicate=f"{name} {BEGINS}") if isinstance(head, Atom) else head
 
 
-def _again(rule: Rule, name: str, step: int) -> Rule:
-    """The rule of a predicate that comes again: at a time as many steps from one at which it begins."""
+def _again(rule: Rule, name: str, step: int, distance: int) -> Rule:
+    """The rule of a predicate that comes again: at a distance from a time as many steps from one at which another begins."""
     head = rule.head
     while isinstance(head, Unary):
         head = head.operand
@@ -118,7 +171,7 @@ def _again(rule: Rule, name: str, step: int) -> Rule:
         Comparison("<=", first, last, rule.span),
         Comparison("=", gone, Constant(0), rule.span),
     )
-    return Rule(replace(head, at=TimePoint(now)), body, rule.span)
+    return Rule(replace(head, at=TimePoint(now, distance)), body, rule.span)
 
 
 def _free(letter: str, taken: set[str]) -> str:

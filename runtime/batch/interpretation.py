@@ -199,9 +199,12 @@ class Interpretation:
         """The rows of which something holds; some may come twice."""
         return chain(self.rows_of(predicate), self._repeating.get(predicate, ()))
 
-    def holds_somewhere(self, predicate: str, row: Row) -> bool:
-        """Whether a row holds at some time."""
-        return row in self.rows_of(predicate) or self.repeats(predicate, row)
+    def that_do_not_hold(self, predicate: str, rows: Iterable[Row]) -> list[Row]:
+        """Those of some rows of a predicate that hold at no time."""
+        stored, repeating = self.rows_of(predicate), self._repeating.get(predicate)
+        if not repeating:
+            return [row for row in rows if row not in stored]
+        return [row for row in rows if row not in stored and not repeating.get(row)]
 
     def predicates(self) -> Iterator[str]:
         """The predicates of which something may be stored."""

@@ -20,6 +20,7 @@ from tidelog.plans.data.intervals import Ranges, maximal
 from tidelog.plans.data.repeating import Repeating
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.data.times import TimeLike, TimeReader
+from tidelog.plans.data.uncollected import uncollected
 from tidelog.plans.diagnostics.errors import DataError, EndlessError, StateError, TidelogError
 from tidelog.plans.tree.brief import brief, number
 from tidelog.runtime.batch.arguments import require_batch_plan
@@ -252,7 +253,7 @@ class Materialisation:
 
         if self._updater is None:
             self._updater = Updater(self.plan, self._known, self._given, self._max_state, self._until)
-        with self._telling():
+        with uncollected(), self._telling():
             doubled, updater = self._edges.doubled, self._updater
             given: list[Record] | None = None
             try:

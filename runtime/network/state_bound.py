@@ -67,6 +67,10 @@ class StateBound:
         """Count what this one tells, too, in place of what had the same name before."""
         self._holders[name] = holder
 
+    def let_go(self) -> None:
+        """All that is held is of no use any more: nobody is counted, or kept alive, from here on."""
+        self._holders.clear()
+
     def moved(self, rows: int) -> None:
         """So many rows have come in or were made; StateError where more are held by now than may be."""
         self.left -= rows

@@ -25,6 +25,10 @@ ROUNDS = (
     "boxplus[{n}] due(X) :- due(X).",
     "due(X)@T+{n} :- due(X)@T.",
     "boxplus[1] due(X) :- boxminus[{n}] diamondplus[1] due(X).",
+    "near(X) :- due(X). due(X) :- diamondminus[{n}] near(X).",
+    "near(X) :- boxminus[{n}] due(X). boxplus[{k}] due(X) :- near(X).",
+    "near(X) :- boxminus[{n}] due(X). due(X) :- diamondminus[{k}] near(X). near(X) :- off(X).",
+    "boxplus[1] near(X) :- due(X). last(X) :- diamondplus[{n}] near(X). due(X)@T+6 :- last(X)@T. last(X) :- off(X).",
 )
 ASKED = (
     "tick(X), due(X)",
@@ -35,13 +39,15 @@ ASKED = (
     "due(X) since[0,2] tick(X)",
     "tick(X), due(Y)",
 )
+OF_BOTH = ("tick(X), near(X)", "tick(X), not near(X)", "off(X), near(X)", "tick(X), diamondminus[0,1] near(X)")
 
 
 @st.composite
 def questions(draw: st.DrawFn) -> str:
     bases = "".join(f"due(X) :- {base}. " for base in draw(st.lists(st.sampled_from(BASES), min_size=1, max_size=2)))
-    again = draw(st.sampled_from(ROUNDS)).format(n=draw(st.integers(1, 5)))
-    return f"{INPUTS}{bases}{again} asked(X) :- {draw(st.sampled_from(ASKED))}. "
+    again = draw(st.sampled_from(ROUNDS)).format(n=draw(st.integers(1, 5)), k=draw(st.integers(1, 3)))
+    asked = draw(st.sampled_from((*ASKED, *OF_BOTH) if "near" in again else ASKED))
+    return f"{INPUTS}{bases}{again} asked(X) :- {asked}. "
 
 
 @given(data=st.data())
@@ -106,6 +112,8 @@ def test_the_future_is_told_as_a_condition() -> None:
         "met(X) :- tick(X), boxminus[0,1] due(X). ask met(X)@T.",
         "due(X) :- boxminus[5] due(X). met(X) :- tick(X), due(X). ask met(X)@T.",
         "due(X) :- boxminus[5] near(X). near(X) :- due(X). met(X) :- tick(X), due(X). ask met(X)@T.",
+        "near(X) :- boxminus[5] last(X), tick(X). last(X) :- near(X). near(X) :- off(X). met(X) :- tick(X), near(X). "
+        "ask met(X)@T.",
     ],
 )
 def test_what_has_no_period_of_its_own_is_refused_as_before(rules: str) -> None:

@@ -115,24 +115,27 @@ class Affected:
                     raise EverythingError  # a row of another width: whoever derives from it tells what is wrong
                 for lo, hi in ranges:
                     self._mark(place, store, row, lo, hi)
-        while self._work:
-            place, row, lo, hi = self._work.popleft()
-            for way in self._ways.get(place) or self._ways_of(place):
+        self._follow()
+
+    def _follow(self) -> None:
+        """Go on with what waits, until nothing does."""
+        work, known_ways, until = self._work, self._ways, self._until
+        while work:
+            place, row, lo, hi = work.popleft()
+            for way in known_ways.get(place) or self._ways_of(place):
                 low = lo if lo <= NEG or lo >= POS else max(NEG, lo - way.before)
                 high = hi if hi <= NEG or hi >= POS else min(POS, hi + way.behind)
-                self._onward(way, row, low, high)
-
-    def _onward(self, way: _Way, row: Row, lo: int, hi: int) -> None:
-        """What a row leads to may change at these times."""
-        heads = way.rows(row)
-        self._left -= len(heads)
-        if self._left < 0:
-            raise EverythingError
-        for head in heads:
-            if way.found is None:
-                self._pass(way.place, head, lo, hi)
-            elif lo <= self._until:
-                self._mark(way.place, way.found, head, lo, min(hi, self._until))
+                heads = way.rows(row)
+                self._left -= len(heads)
+                if self._left < 0:
+                    raise EverythingError
+                if way.found is None:
+                    for head in heads:
+                        self._pass(way.place, head, low, high)
+                elif low <= until:
+                    high = min(high, until)
+                    for head in heads:
+                        self._mark(way.place, way.found, head, low, high)
 
     def _ways_of(self, place: Place) -> list[_Way]:
         name, pattern = place

@@ -186,6 +186,8 @@ def _rows_of(walk: _Walk) -> Finder:
         found: Iterable[Row] = (begin(key),)
         for beyond in steps:
             found = beyond(found)
+            if not found:
+                return ()
         return dict.fromkeys([row for values in found for row in head(values)])
 
     return rows

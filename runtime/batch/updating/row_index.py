@@ -83,15 +83,24 @@ class RowIndex:
             return
         rows[row] = None
         for pattern, groups in self._groups.get(name, {}).items():
-            groups.setdefault(tuple([row[i] for i in pattern]), {})[row] = None
-
-    def discard(self, name: str, row: Row) -> None:
-        """A row is there no more."""
-        self.rows(name).pop(row, None)
-        for pattern, groups in self._groups.get(name, {}).items():
             key = tuple([row[i] for i in pattern])
             group = groups.get(key)
-            if group is not None:
-                group.pop(row, None)
-                if not group:
-                    del groups[key]
+            if group is None:
+                groups[key] = {row: None}
+            else:
+                group[row] = None
+
+    def discard(self, name: str, gone: Iterable[Row]) -> None:
+        """Some rows are there no more."""
+        rows = self.rows(name)
+        for row in gone:
+            rows.pop(row, None)
+        for pattern, groups in self._groups.get(name, {}).items():
+            pick = picker(pattern)
+            for row in gone:
+                key = pick(row)
+                group = groups.get(key)
+                if group is not None:
+                    group.pop(row, None)
+                    if not group:
+                        del groups[key]

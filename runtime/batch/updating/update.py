@@ -100,9 +100,11 @@ class Updater:
             is_anew = any(self._violates(part, told) for part in self.constraints)
         except EverythingError:
             return True
+        gone: dict[str, dict[Row, None]] = defaultdict(dict)
         for name, row in self.gone:
-            if not self.known.holds_somewhere(name, row):
-                self.index.discard(name, row)
+            gone[name][row] = None
+        for name, rows in gone.items():
+            self.index.discard(name, self.known.that_do_not_hold(name, rows))
         self.gone.clear()
         return is_anew
 
@@ -179,6 +181,7 @@ class Updater:
             for row in done.known.rows_that_hold(name):
                 if row not in rows and pick(row) in groups:
                     rows[row] = _united(found.groups, name, row)
+        done.known.bound.let_go()  # so that it goes with its last reader, and no garbage is looked for
         return done.known, found
 
     def _found(self, part: Part, looking: Looking, read: Changes, own: Changes) -> _Found:
@@ -213,8 +216,8 @@ class Updater:
 
     def _note_absent(self, found: _Found) -> None:
         """Rows that may come to hold are looked up, but those that do not are not kept."""
-        holds = self.known.holds_somewhere
-        self.gone += [(name, row) for name, rows in found.rows.items() for row in rows if not holds(name, row)]
+        for name, rows in found.rows.items():
+            self.gone += [(name, row) for row in self.known.that_do_not_hold(name, rows)]
 
     def _plan_of(self, part: Part, periods: Mapping[str, Sequence[int]], guards: Iterable[Place]) -> BatchPlan:
         if periods:
@@ -263,13 +266,16 @@ class Updater:
             stored, own_facts = self.known.rows_of(name), self.given.get(name, {})
             for row, ranges in found_rows.items():
                 bounds, facts = stored.get(row), own_facts.get(row)
-                kept = subtracted(_ranges(bounds), ranges) if bounds else []
+                if bounds is None or (ranges[0][0] <= bounds[0] and bounds[-1] <= ranges[0][1]):  # as mostly
+                    kept: Ranges = []
+                else:
+                    kept = subtracted(_ranges(bounds), ranges)
                 if facts:
                     kept = united([*kept, *_ranges(facts)])
                 if kept:
                     rest.records += [(name, row, lo, hi) for lo, hi in intersected(kept, times)]
-        for (name, pattern), guards in found.places.items():
-            rest.records += self._guards(changed(name, pattern), guards)
+        for place, guards in found.places.items():
+            rest.records += self._guards(changed(*place), guards)
         return rest
 
     def _keep(self, records: list[Record], name: str, rows: Iterable[Row], times: Ranges) -> None:
@@ -286,14 +292,22 @@ class Updater:
 
     def _guards(self, name: str, guards: Mapping[Row, Bounds]) -> Iterator[Record]:
         """What may be derived, and when."""
+        until = self.until
         for row, bounds in guards.items():
-            for lo, hi in _ranges(bounds):
-                if lo <= self.until:
-                    yield name, row, lo, min(hi, self.until)
+            for i in range(0, len(bounds), 2):
+                if bounds[i] <= until:
+                    hi = bounds[i + 1]
+                    yield name, row, bounds[i], hi if hi < until else until
 
     def _seen(self, part: Part, found: _Found) -> Ranges:
         """The times at which rules look, where they derive what may change."""
-        every = united(times for bounds in found.places.values() for row in bounds.values() for times in _ranges(row))
+        every: set[tuple[int, int]] = set()  # many rows change at the same times
+        for rows in found.places.values():
+            for bounds in rows.values():
+                if len(bounds) == 2:
+                    every.add((bounds[0], bounds[1]))
+                else:
+                    every.update(_ranges(bounds))
         return united(
             (lo if lo <= NEG else max(NEG, lo - part.back), hi if hi >= POS else min(POS, hi + part.ahead))
             for lo, hi in every
@@ -329,7 +343,10 @@ class Updater:
             bounds, others = derived.get(row), known.get(row)
             if bounds == others:
                 continue
-            new = intersected(_ranges(bounds), ranges) if bounds else []
+            if bounds and ranges[0][0] <= bounds[0] and bounds[-1] <= ranges[0][1]:
+                new = _ranges(bounds)
+            else:
+                new = intersected(_ranges(bounds), ranges) if bounds else []
             old = _ranges(others) if others else []
             if old and not (len(ranges) == 1 and ranges[0][0] <= old[0][0] and old[-1][1] <= ranges[0][1]):
                 new = united([*subtracted(old, ranges), *new])
