@@ -47,7 +47,7 @@ let rules a =
     let inhibitors = List.map (fun (i : atom) -> Atom { i with arguments = List.map (function
       | Variable name | Constant (Values.Text name) -> field name
       | Any | Constant _ as term -> term
-      | Arithmetic _ -> raise (Unreadable "what inhibits an alarm has fields, numbers and `_`")) i.arguments }) a.inhibitors in
+      | Arithmetic _ | Measure _ -> raise (Unreadable "what inhibits an alarm has fields, numbers and `_`")) i.arguments }) a.inhibitors in
     let condition = call a.name [] in
     let active = atom "active" [] and hidden = atom "hidden" [] and restored = atom "restored" [] in
     let unacknowledged = atom "unacknowledged" [] and suppressed = atom "suppressed" [] in

@@ -111,6 +111,7 @@ let rec term = function
   | Any -> node "any" []
   | Constant v -> node "const" [ value v ]
   | Arithmetic (op, l) -> node op (List.map term l)
+  | Measure _ -> node "measure" []
 let atom (a : atom) =
   node "atom" [ text a.predicate; Json.List (List.map term a.arguments);
     (match a.at with None -> Json.Null | Some (v, n) -> Json.List [ text v; Json.Number (string_of_int n) ]) ]
@@ -127,6 +128,12 @@ let rec formula = function
   | Binary (op, i, f, g) -> node op [ interval i; formula f; formula g ]
   | Window (mode, f, w) -> node mode [ formula f; window w ]
   | Latest (a, by, w) -> node "latest" [ atom a; Json.List (List.map text by); window w ]
+  | Total (v, m) -> node "aggregate" (text v :: measure m)
+  | Threshold (m, c, limit) -> node "threshold" (measure m @ [ text c; value limit ])
+and measure m =
+  let or_null f = function None -> Json.Null | Some x -> f x in
+  [ text m.apply; or_null value m.fraction; or_null term m.argument; formula m.over; window m.window;
+    Json.List (List.map text m.by) ]
 let statement = function
   | Rule r -> [ node "rule" [ formula r.head; Json.List (List.map formula r.body); text r.assigns ] ]
   | Beyond (name, what) -> [ node "beyond" [ text name; text what ] ]

@@ -15,59 +15,14 @@ type request = {
   certificate : Json.t;
 }
 
-(* A timeline of the theory, with the cuts that the text's ends are. *)
-module type TIMELINE = sig
-  include Proved.LINE
-  val is_whole : bool
-  val low_cut : Proved.q -> bool -> cut
-  val high_cut : Proved.q -> bool -> cut
-  val step_of : Proved.q -> step
-  val points : stretch -> int list (* the whole numbers in it *)
-  val end_text : cut -> string (* the last time before a cut, or an open end *)
-end
+open Lines
 
-let most_times = 10_000
 let of_desk = Not_covered "a rule by which a desk folds alarms"
-let too_many = Not_covered "a time variable that takes too many values"
-
-module Whole : TIMELINE = struct
-  include Proved.Whole
-  let is_whole = true
-  let next z = Proved.Z.add z (Numbers.z_of_int 1)
-  let low_cut q is_open = At (if is_open then next (Numbers.floor q) else Numbers.ceil q)
-  let high_cut q is_open = At (if is_open then Numbers.ceil q else next (Numbers.floor q))
-  let step_of q =
-    if Numbers.is_whole q && Numbers.lt Numbers.zero q then Proved.Z.to_pos q.Proved.qnum
-    else raise (Not_covered "a step that is no whole number")
-  let points = function
-    | At low, At high ->
-      let int z = int_of_string (Numbers.z_text z) in
-      let count = Proved.Z.sub high low in
-      if Numbers.lt (Numbers.q_of_int most_times) { Proved.qnum = count; qden = Proved.XH } then raise too_many
-      else List.init (max 0 (int count)) (fun i -> int low + i)
-    | _ -> raise too_many
-  let end_text = function
-    | First -> "-inf" | Last -> "inf"
-    | At z -> Numbers.z_text (Proved.Z.sub z (Numbers.z_of_int 1))
-end
-
-module Rational : TIMELINE = struct
-  include Proved.Rational
-  let is_whole = false
-  let low_cut q is_open = At (Proved.q2Qc q, is_open)
-  let high_cut q is_open = At (Proved.q2Qc q, not is_open)
-  let step_of _ = raise (Not_covered "a window with a step on the rational timeline")
-  let points _ = raise (Not_covered "a time variable on the rational timeline")
-  let end_text = function
-    | First -> "-inf" | Last -> "inf"
-    | At (q, _) -> Numbers.text q.Proved.this
-end
 
 module Make (L : TIMELINE) = struct
   module Theory = Proved.Soundness (L) (Values)
   module C = Theory.T.C
-  module F = C.E.F
-  module G = F.G
+  module G = C.E.E.O.N.F.G
 
   (* --- names: the theory has numbers for predicates and variables *)
 
@@ -106,7 +61,7 @@ module Make (L : TIMELINE) = struct
 
   (* --- formulas *)
 
-  type context = { unit_ : Proved.q option; start : L.cut; mutable count : int; mutable own : string list; depth : int;
+  type context = { unit_ : Proved.q option; start : L.cut; mutable count : int; mutable own : string list; depth : int; outer : string list (* the variables of the rule, as often as they stand there *);
                    where : (string * Values.value) list (* values of time variables *) }
 
   let rec term ctx = function
@@ -122,6 +77,7 @@ module Make (L : TIMELINE) = struct
       let first = G.Op2 (op, term ctx a, term ctx b) in
       List.fold_left (fun found x -> G.Op2 (op, found, term ctx x)) first rest
     | Arithmetic (_, []) -> raise (Refused "an expression without operands")
+    | Measure _ -> raise (Refused "an aggregate stands in a comparison")
 
   let window_size ctx w =
     if w.tuples then raise (Not_covered "a tuple window (`in [#n]`)");
@@ -144,6 +100,29 @@ module Make (L : TIMELINE) = struct
   (* At some time, before or behind. *)
   let sometime f = G.Diamond (Proved.Past, ever, G.Diamond (Proved.Future, ever, f))
 
+  (* --- aggregates *)
+
+  (* Wherever it stands, what is counted has the same names for what is its own. *)
+  let counted_depth = 100
+  let most_counted = 1_000_000.
+  let nat n =
+    if float_of_int n > most_counted then raise (Not_covered "an aggregate of so many pairs");
+    let rec go found n = if n = 0 then found else go (Proved.S found) (n - 1) in
+    go Proved.O n
+  let applied m = match m.apply with
+    | "count" -> G.A.Count | "distinct" -> G.A.Distinct | "sum" -> G.A.Sum | "avg" -> G.A.Mean | "min" -> G.A.Least
+    | "max" -> G.A.Greatest | "first" -> G.A.Earliest | "last" -> G.A.Latest
+    | "stddev" -> G.A.Other Values.Deviation
+    | "quantile" -> G.A.Other (Values.Quantile (Values.decimal (Option.get m.fraction)))
+    | other -> raise (Refused (Printf.sprintf "`%s` is no function" other))
+  (* The values of aggregates in a formula, but for what is below a negation, or in another aggregate. *)
+  let rec results = function
+    | Conjunction l -> List.concat_map results l
+    | Unary (_, _, f) | Window (_, f, _) -> results f
+    | Binary (_, _, f, g) -> results f @ results g
+    | Total (v, _) -> [ v ]
+    | _ -> []
+
   let rec formula ctx f = match f with
     | Atom ({ at = Some at; _ } as a) ->
       let it = now ctx at in
@@ -154,8 +133,9 @@ module Make (L : TIMELINE) = struct
     | Conjunction parts -> conjunction ctx parts
     | Negation f ->
       let inner = { ctx with count = 0; own = []; depth = ctx.depth + 1 } in
+      let local = List.filter (fun v -> Measures.uses v (Measures.mentions [ f ]) = Measures.uses v ctx.outer) (results f) in
       let f = formula inner f in
-      G.Not (List.rev_map variable inner.own, f)
+      G.Not (List.map variable local @ List.rev_map variable inner.own, f)
     | Unary (op, i, f) ->
       let r = distances ctx.unit_ i in
       let f = formula ctx f in
@@ -188,7 +168,6 @@ module Make (L : TIMELINE) = struct
       (* It held at a time, and nothing of its group has since. Where time is dense, it may also have held up to a time at
          which nothing of its group does. *)
       if a.at <> None then raise (Not_covered "a time variable (`@T`)");
-      if w.step <> None then raise (Not_covered "`latest` with a step");
       let r = window_size ctx w in
       let held = formula ctx (Atom a) in
       let none = formula ctx (Negation (Atom { a with arguments = List.map (function
@@ -206,14 +185,35 @@ module Make (L : TIMELINE) = struct
         let up_to_here = G.And (none, G.Lasts (Proved.Past, before, held, G.Truth true)) in
         G.Or (up_to_here, G.And (none, G.Lasts (Proved.Past, r, none, up_to_here))) in
       let last = if L.is_whole || w.size = At Numbers.zero then last else G.Or (last, ended ()) in
-      G.And (G.Diamond (Proved.Past, r, held), last)
+      in_steps ctx w (G.And (G.Diamond (Proved.Past, r, held), last))
+
+    | Total (v, m) ->
+      let result = term ctx (Variable v) in
+      counted ctx m (fun own r x f -> G.Total (own, r, applied m, x, result, f))
+    | Threshold (m, c, (Values.Number limit as value)) ->
+      let many () = nat (max 1 (int_of_float (if c = ">" then Float.floor limit +. 1. else Float.ceil limit))) in
+      counted ctx m (fun own r x f -> match m.apply with
+        | "count" -> G.Enough (own, r, G.A.AtLeast (many ()), x, f)
+        | "distinct" -> G.Enough (own, r, G.A.Differing (many ()), x, f)
+        | "sum" -> G.Enough (own, r, G.A.Summed (c, value), x, f)
+        | _ -> G.Enough (own, r, G.A.AtLeast (nat 1), x, G.And (f, G.Compare (c, x, G.Const value))))
+    | Threshold _ -> raise (Refused "a threshold that is no number")
+
+  (* What is counted has its own variables: those that are not of its group, and one for each `_`. *)
+  and counted ctx m make =
+    let r = window_size ctx m.window in
+    let inner = { ctx with count = 0; own = []; depth = counted_depth } in
+    let f = formula inner m.over in
+    let x = match m.argument with None -> G.Const Values.some_value | Some t -> term inner t in
+    let own = Measures.local m @ List.rev inner.own in
+    in_steps ctx m.window (make (List.map variable own) r x f)
 
   and conjunction ctx = function
     | [] -> G.Truth true
     | [ f ] -> formula ctx f
     | f :: rest -> let f = formula ctx f in G.And (f, conjunction ctx rest)
 
-  let context ?(where = []) unit_ start depth = { unit_; start; count = 0; own = []; depth; where }
+  let context ?(where = []) ?(outer = []) unit_ start depth = { unit_; start; count = 0; own = []; depth; where; outer }
 
   let rule unit_ start (r : Tree.rule) =
     let rec head boxes = function
@@ -222,8 +222,9 @@ module Make (L : TIMELINE) = struct
       | Atom a -> List.rev boxes, a
       | _ -> raise (Not_covered "a head that is neither an atom nor boxes over one") in
     let boxes, a = head [] r.head in
-    let ctx = context unit_ start 0 in
-    let body = conjunction ctx r.body in
+    let body = Measures.with_thresholds [ r.head ] r.body in
+    let ctx = context ~outer:(Measures.mentions (r.head :: body)) unit_ start 0 in
+    let body = conjunction ctx body in
     (* What is said of `T+2` is said at that time, if the body holds at any. *)
     let body = match a.at with None -> body | Some at -> G.And (sometime body, now ctx at) in
     if a.at <> None && boxes <> [] then raise (Not_covered "boxes before a head with a time variable");
@@ -240,11 +241,13 @@ module Make (L : TIMELINE) = struct
     | Conjunction l -> List.concat_map predicates l
     | Negation f | Unary (_, _, f) | Window (_, f, _) -> predicates f
     | Binary (_, _, f, g) -> predicates f @ predicates g
+    | Total (_, m) | Threshold (m, _, _) -> predicates m.over
   let rec is_ahead = function
     | Atom a -> a.at <> None
     | Truth _ | Comparison _ | Latest _ -> false
     | Conjunction l -> List.exists is_ahead l
     | Negation f | Window (_, f, _) -> is_ahead f
+    | Total (_, m) | Threshold (m, _, _) -> is_ahead m.over
     | Unary (op, _, f) -> op = "diamondplus" || op = "boxplus" || is_ahead f
     | Binary (op, _, f, g) -> op = "until" || is_ahead f || is_ahead g
   let rec head_looks_back = function Unary (op, _, f) -> op = "boxminus" || head_looks_back f | _ -> false
@@ -345,6 +348,14 @@ module Make (L : TIMELINE) = struct
       | Unknown _ -> false) th.entries in
     { C.plan = List.map (List.map predicate) plan; end_ = (if ahead then L.last else until) }
 
+  (* Behind the promise nothing is known to be absent. *)
+  let promised th request =
+    if L.leb request.C.end_ th.problem.C.promised then request
+    else
+      raise (Not_covered (Printf.sprintf
+        "an absence that is known only of an input that is complete up to %s: this one promises to be so up to %s"
+        (L.end_text request.C.end_) (L.end_text th.problem.C.promised)))
+
   let end_of times = List.fold_left (fun found (_, high) -> if L.leb found high then high else found) L.first times
 
   (* --- certificates *)
@@ -391,7 +402,7 @@ module Make (L : TIMELINE) = struct
     | _ -> raise (Refused (Printf.sprintf "`%s` is no rule" text))
 
   (* Which times the time variables of a rule may be: those at which premises hold, or at which the conclusion does. *)
-  let hints (r : Tree.rule) (fact : C.fact) (premises : C.fact list) =
+  let timed (r : Tree.rule) (fact : C.fact) (premises : C.fact list) =
     let rec timed = function
       | Atom { at = Some (v, n); predicate; _ } -> [ v, (predicate, n) ]
       | Conjunction l -> List.concat_map timed l
@@ -399,7 +410,7 @@ module Make (L : TIMELINE) = struct
       | Binary (_, _, f, g) -> timed g @ timed f
       | _ -> [] in
     let points facts n =
-      List.concat_map (fun (f : C.fact) -> List.concat_map L.points f.C.at_times) facts |> List.map (fun t -> t - n) in
+      List.concat_map (fun (f : C.fact) -> List.concat_map L.whole_points f.C.at_times) facts |> List.map (fun t -> t - n) in
     let head = match r.head with Atom { at = Some (v, n); _ } -> [ v, points [ fact ] n ] | _ -> [] in
     let body = List.map (fun (v, (name, n)) ->
       v, lazy (points (List.filter (fun (f : C.fact) -> f.C.coq_of = predicate name) premises) n)) (List.concat_map timed r.body) in
@@ -410,22 +421,56 @@ module Make (L : TIMELINE) = struct
       if List.length times * List.length found > most_times then raise too_many;
       List.concat_map (fun e -> List.map (fun t -> (variable v, Values.Number (float_of_int t)) :: e) times) found) [ [] ] names
 
-  let absence th where text =
+  (* Which values the groups and the values of its aggregates may have: those of which a premise tells. *)
+  let hints (r : Tree.rule) fact premises told =
+    let rec totals = function
+      | Conjunction l -> List.concat_map totals l
+      | Negation _ -> []
+      | Unary (_, _, f) | Window (_, f, _) -> totals f
+      | Binary (_, _, f, g) -> totals g @ totals f
+      | Total _ | Threshold _ as f -> [ f ]
+      | _ -> [] in
+    List.fold_left (fun found f ->
+      let choices = List.filter_map (fun (known, value) -> Measures.told f known value) told in
+      if choices = [] then found
+      else (
+        if List.length choices * List.length found > most_times then raise (Not_covered "an aggregate of so many groups");
+        List.concat_map (fun e -> List.map (fun more -> List.map (fun (v, a) -> variable v, a) more @ e) choices) found))
+      (timed r fact premises) (List.concat_map totals (Measures.with_thresholds [ r.head ] r.body))
+
+  (* A formula of the certificate, with its times. *)
+  let said th text =
     let said, time = at_end text in
     let fact, _ = fact_of th ("x@" ^ time) in
-    let times = fact.C.at_times in
-    let body = match read Reader.rule (one Statements.Rule ("x :- " ^ said)) with
-      | Rule r -> r.body
-      | Beyond (_, what) -> raise (Not_covered what)
-      | _ -> raise (Refused (Printf.sprintf "`%s` is no formula" said)) in
+    match read Reader.rule (one Statements.Rule ("x :- " ^ said)) with
+    | Rule r -> Measures.with_thresholds [] r.body, fact.C.at_times
+    | Beyond (_, what) -> raise (Not_covered what)
+    | _ -> raise (Refused (Printf.sprintf "`%s` is no formula" said))
+
+  let absence th where text =
+    let body, times = said th text in
     let found = match body with
       | [ Atom { predicate = name; arguments; at = None } ]
         when List.for_all (function Constant _ | Any -> true | _ -> false) arguments ->
         C.NoRows (predicate name, List.map (function Constant v -> Some v | _ -> None) arguments, times)
-      | body -> C.NoFormula (conjunction (context ~where th.unit th.from 1) body, times) in
+      | body ->
+        C.NoFormula (conjunction (context ~where ~outer:(Measures.mentions body) th.unit th.from 1) body, times) in
     found, List.concat_map predicates body, List.exists is_ahead body, end_of times
 
-  let rec nat n = if n = 0 then Proved.O else Proved.S (nat (n - 1))
+  (* The value of an aggregate, or that it is beyond a limit; its formula, and the times at whose windows one has to look. *)
+  let total th text =
+    let body, times = said th text in
+    let m, value, found = match body with
+      | [ Total (v, m); Comparison ("=", Constant value, Variable w) ] when v = w && m.by = [] ->
+        let ctx = context ~where:[ v, value ] th.unit th.from 0 in
+        m, Some value, formula ctx (Total (v, m))
+      | [ Threshold (m, _, _) as f ] when m.by = [] -> m, None, formula (context th.unit th.from 0) f
+      | _ -> raise (Refused (Printf.sprintf "`%s` is no value of an aggregate with its time" text)) in
+    let look = match m.window.step with
+      | None -> times
+      | Some (t, u) -> (match time th.unit t u with At q -> List.map (L.ends q) times | Ever _ -> times) in
+    (List.hd body, value), found, times, look
+
   let fuel = nat 1000
 
   let kinds = [ "input", 0; "background", 1; "program", 2 ]
@@ -434,7 +479,9 @@ module Make (L : TIMELINE) = struct
     | C.NotGiven -> "a fact was not given" | C.NoLemma -> "a fact was not proved before" | C.NotTheParts -> "the parts are not the whole"
     | C.RestsOnItself -> "a fact rests on itself" | C.NoRule -> "there is no such rule"
     | C.DoesNotFollow -> "a fact does not follow by its rule from its premises alone"
-    | C.NotAbsent -> "what is said to be absent is not" | C.NoEnd -> "no end" | C.NoFact -> "a proof is of a fact"
+    | C.NotAbsent -> "what is said to be absent is not"
+    | C.NotTheValue -> "an aggregate has another value"
+    | C.OtherPairs -> "an aggregate is worked out from other facts than those that are shown, and so many more" | C.NoEnd -> "no end" | C.NoFact -> "a proof is of a fact"
     | C.OtherFact -> "the proof is of another fact" | C.ItHolds -> "the fact holds" | C.NoTimes -> "the fact has no times"
 
   let verify request =
@@ -448,9 +495,13 @@ module Make (L : TIMELINE) = struct
       | Some n -> n
       | None ->
         let n = List.length !requests in
-        requests := !requests @ [ request_for th names ahead until ];
+        requests := !requests @ [ promised th (request_for th names ahead until) ];
         Hashtbl.add known key n;
         n in
+    (* What is told of aggregates among premises, to find values by. *)
+    let rec told node = match Json.member "aggregate" node with
+      | Some text -> let known, _, _, _ = total th (text_of (Some text)) in known :: List.concat_map told (list_of (Json.member "premises" node))
+      | None -> [] in
     let rec proof node =
       let get name = Json.member name node in
       (match node with Json.Object _ -> () | _ -> raise (Refused "a certificate is of objects"));
@@ -460,13 +511,24 @@ module Make (L : TIMELINE) = struct
           | None -> []
           | Some (Json.Object l) -> List.map (function
             | name, Json.Number n -> name, (match Numbers.q_of_text n with
-              | q when Numbers.is_whole q -> Values.number (float_of_string n)
+              | q when Numbers.is_whole q -> Values.number_of (float_of_string n)
               | _ | exception Numbers.Wrong _ -> raise (Refused "`where` tells whole numbers"))
             | _ -> raise (Refused "`where` tells whole numbers")) l
           | Some _ -> raise (Refused "`where` is an object") in
         let found, names, ahead, until = absence th where (text_of (Some text)) in
         C.Absent (found, nat (table names ahead until))
-      | None, Some _ -> raise (Not_covered "the value of an aggregate")
+      | None, Some text ->
+        let (f, _), found, times, look = total th (text_of (Some text)) in
+        let more = match get "more" with
+          | None -> Some (nat 0)
+          | Some (Json.String "inf") -> None
+          | Some (Json.Number n) ->
+            (match int_of_string_opt n with
+             | Some n when n >= 0 -> Some (nat n)
+             | _ -> raise (Refused "`more` is a whole number from 0 on, or \"inf\""))
+          | Some _ -> raise (Refused "`more` is a whole number from 0 on, or \"inf\"") in
+        let n = nat (table (predicates f) (is_ahead f) (end_of times)) in
+        C.Aggregated (found, times, look, n, more, List.map proof (list_of (get "premises")))
       | None, None ->
         let fact, _ = fact_of th (text_of (get "fact")) in
         let by = text_of (get "by") and premises = list_of (get "premises") in
@@ -479,8 +541,9 @@ module Make (L : TIMELINE) = struct
           | Some kind -> bare (C.Given (nat kind, fact))
           | None ->
             let r, n = rule_of th by in
+            let known = List.concat_map told premises in
             let premises = List.map proof premises in
-            C.Step (fact, nat n, hints r fact (C.claims premises), premises) in
+            C.Step (fact, nat n, hints r fact (C.claims premises) known, premises) in
     let fact, name = fact_of th (text_of (get "fact")) in
     let checked = match get "holds" with
       | Some (Json.Bool true) ->
@@ -488,7 +551,7 @@ module Make (L : TIMELINE) = struct
         let x = proof (Option.value (get "proof") ~default:Json.Null) in
         C.verify fuel th.problem !requests (C.Holds (fact, lemmas, x))
       | Some (Json.Bool false) ->
-        let asked = request_for th [ name ] false (end_of fact.C.at_times) in
+        let asked = promised th (request_for th [ name ] false (end_of fact.C.at_times)) in
         requests := [ asked ];
         C.verify fuel th.problem !requests (C.Missing fact)
       | _ -> raise (Refused "a certificate says whether its fact `holds`") in

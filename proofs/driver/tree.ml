@@ -3,11 +3,18 @@
 type time = Ever of bool (* true: plus infinity *) | At of Proved.q
 type interval = { low : time; low_unit : string; left_open : bool; high : time; high_unit : string; right_open : bool }
 
-type term = Variable of string | Any | Constant of Values.value | Arithmetic of string * term list
-type atom = { predicate : string; arguments : term list; at : (string * int) option }
 type window = { size : time; unit : string; tuples : bool; of_ : string list; step : (time * string) option }
 
-type formula =
+type term = Variable of string | Any | Constant of Values.value | Arithmetic of string * term list
+  | Measure of measure (* an aggregate, until it is a part of its own *)
+
+(* An aggregate: its function, what is taken of each pair, over what, and the variables of its group. `is_listed`: its last one may
+   begin the next part. *)
+and measure = { apply : string; fraction : Values.value option; argument : term option; over : formula; window : window;
+                by : string list; is_listed : bool }
+and atom = { predicate : string; arguments : term list; at : (string * int) option }
+
+and formula =
   | Atom of atom
   | Truth of bool
   | Comparison of string * term * term
@@ -17,6 +24,8 @@ type formula =
   | Binary of string * interval * formula * formula
   | Window of string * formula * window
   | Latest of atom * string list * window
+  | Total of string * measure (* the variable that is its value *)
+  | Threshold of measure * string * Values.value (* its value is beyond a limit, where more pairs can only make it so *)
 
 (* `assigns`: "value" for a rule written with `:=`, "holds" for one that tells what is assigned, and no text has. *)
 type rule = { head : formula; body : formula list; assigns : string }

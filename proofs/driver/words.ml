@@ -97,8 +97,8 @@ let constant_of text =
   if is_whole q then
     match q.Proved.qnum with
     | Proved.Z0 -> Values.Number 0.
-    | _ -> Values.number (float_of_string (z_text q.Proved.qnum))
-  else Values.number (float_of_string text)
+    | _ -> Values.number_of (float_of_string (z_text q.Proved.qnum))
+  else Values.number_of (float_of_string text)
 
 let number t =
   skip t;
@@ -106,7 +106,7 @@ let number t =
   | Some e -> constant_of (cut t e)
   | None -> unreadable t "expected a number"
 
-let negated = function Values.Number x -> Values.number (-.x) | v -> v
+let negated = function Values.Number x -> Values.number_of (-.x) | v -> v
 
 let units = [ "us"; "ms"; "min"; "s"; "h"; "d" ]
 

@@ -2,9 +2,10 @@
 
     [make] compares what is printed here with "Closed under the global context". *)
 
-From Coq Require Import Bool List PArith Arith ZArith.
-From Tidelog Require Import Lines Sets Language Matching Evaluation Checker Steps Soundness.
+From Coq Require Import Bool List PArith Arith ZArith QArith Qcanon.
+From Tidelog Require Import Lines Sets Totals Language Soundness.
 Import ListNotations.
+Local Open Scope nat_scope.
 
 Module Numbers <: VALUES.
   Definition value := nat.
@@ -13,6 +14,17 @@ Module Numbers <: VALUES.
   Proof. exact Nat.eqb_eq. Qed.
   Definition some_value := 0.
   Definition whole_number (n : value) : option Z := Some (Z.of_nat n).
+  Definition told_whole (z : Z) : value := Z.to_nat z.
+  Lemma told_whole_spec : forall x z, whole_number x = Some z -> told_whole z = x.
+  Proof. intros x z H. inversion H. apply Nat2Z.id. Qed.
+  Definition number (n : value) : option Qc := Some (Q2Qc (inject_Z (Z.of_nat n))).
+  Definition rounded (q : Qc) : option value := if Qle_bool 0%Q q then Some (Z.to_nat (Qnum q / Zpos (Qden q))%Z) else None.
+  Definition ordered := Nat.leb.
+  Definition statistic := unit.
+  Definition statistic_eqb (_ _ : statistic) := true.
+  Lemma statistic_eqb_true : forall a b, statistic_eqb a b = true -> a = b.
+  Proof. intros [] [] _. reflexivity. Qed.
+  Definition is_statistic (_ : statistic) (l : list value) (x : value) : bool := existsb (Nat.eqb x) l.
   Definition operation := bool.
   Definition operation_eqb := Bool.eqb.
   Lemma operation_eqb_true : forall a b, operation_eqb a b = true -> a = b.
@@ -35,8 +47,8 @@ Module OnRational := Soundness Rational Numbers.
 Print Assumptions OnWhole.every_model.
 Print Assumptions OnWhole.stable_model.
 Print Assumptions OnWhole.missing.
-Print Assumptions OnWhole.T.C.E.F.G.least_model_is_stable.
+Print Assumptions OnWhole.T.C.E.E.O.N.F.G.least_model_is_stable.
 Print Assumptions OnRational.every_model.
 Print Assumptions OnRational.stable_model.
 Print Assumptions OnRational.missing.
-Print Assumptions OnRational.T.C.E.F.G.least_model_is_stable.
+Print Assumptions OnRational.T.C.E.E.O.N.F.G.least_model_is_stable.

@@ -1,11 +1,11 @@
 (** Certificates, and what checks them. All of it is a program; that it is right is proved in [Soundness]. *)
 
 From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language Matching Evaluation.
+From Tidelog Require Import Lines Sets Totals Language Matching Counting Formulas Evaluation Groups.
 Import ListNotations.
 
 Module Checker (L : LINE) (V : VALUES).
-  Module Export E := Evaluation L V.
+  Module Export E := Groups L V.
   Import L V.
 
   (** ** Worlds: rows with the times at which they hold *)
@@ -28,10 +28,12 @@ Module Checker (L : LINE) (V : VALUES).
     end.
   Definition adds (l : list fact) (w : world) : world := fold_left (fun w f => add f w) l w.
 
-  (** ** What is absent: all rows like these, or what a formula says *)
+  (** ** What is absent: all rows like these, or what a formula says; or all pairs but those that give an aggregate its value,
+      which is worked out for the times [look] *)
   Inductive absence :=
   | NoRows (p : predicate) (q : pattern) (s : times)
-  | NoFormula (f : formula) (s : times).
+  | NoFormula (f : formula) (s : times)
+  | Valued (f : formula) (s look : times).
 
   (** The pattern [q] speaks of no row that [wider] does not speak of. *)
   Fixpoint covers (wider q : pattern) : bool :=
@@ -48,10 +50,11 @@ Module Checker (L : LINE) (V : VALUES).
       | Surely => match whole q with Some r => normal (times_in w p r) | None => [] end
       | _ => others (flat_map (fun a => match a with
           | NoRows p' q' s => if Pos.eqb p p' && covers q' q then s else []
-          | NoFormula _ _ => [] end) l)
+          | _ => [] end) l)
       end)
     (fun m p => match m with Surely => Some (rows_in w p) | _ => None end)
-    (flat_map (fun a => match a with NoFormula f s => [(f, s)] | NoRows _ _ _ => [] end) l)
+    (flat_map (fun a => match a with NoFormula f s => [(f, s)] | _ => [] end) l)
+    (flat_map (fun a => match a with Valued f s _ => [(f, s)] | _ => [] end) l)
     last.
 
   Definition back (d : direction) : direction := match d with Past => Future | Future => Past end.
@@ -78,7 +81,7 @@ Module Checker (L : LINE) (V : VALUES).
       | Some q => match whole q with
         | Some r => match spoken (boxes rl) (truth k Surely e (body rl)) with [] => [] | s => [Fact (head rl) r s] end
         | None => [] end
-      | None => [] end) (wished (rows k Surely) (body rl) (candidates (rows k Surely) (body rl) [])).
+      | None => [] end) (wished (rows k Surely) (body rl) (expanded k Surely (body rl) [])).
 
   (** ** All that holds of some predicates, up to a cut
 
@@ -102,7 +105,7 @@ Module Checker (L : LINE) (V : VALUES).
       | Maybe => if is_in maybe p then Some (rows_in u p) else None
       | MaybeThere => if is_in there p then Some (rows_in v p) else None
       end)
-    [] c.
+    [] [] c.
 
   Definition same_times (a b : times) : bool := list_eqb stretch_eqb a b.
   Fixpoint same_world (a b : world) : bool :=
@@ -129,7 +132,7 @@ Module Checker (L : LINE) (V : VALUES).
       | Some q => match whole q with
         | Some r => match possible k c e rl with [] => [] | s => [Fact (head rl) r s] end
         | None => [] end
-      | None => [] end) (candidates (rows k Maybe) (body rl) []).
+      | None => [] end) (expanded k Maybe (body rl) []).
   Definition wider (rules : list rule) (w : world) (maybe : list predicate) (v : world) (there : list predicate) (c : cut)
       (u : world) : world :=
     fold_left (fun u rl => adds (all_possible (known_in w u maybe v there c) c rl) u) rules u.
@@ -148,7 +151,7 @@ Module Checker (L : LINE) (V : VALUES).
           let s := possible k c e rl in
           forallb is_empty s ||
           match whole q with Some r => within s (times_in u (head rl) r) | None => false end
-      end) (candidates (rows k Maybe) (body rl) []).
+      end) (expanded k Maybe (body rl) []).
   Definition has_data (u : world) (c : cut) (f : fact) : bool :=
     within (meet (at_times f) (up_to c)) (times_in u (of f) (args f)).
 
@@ -194,13 +197,50 @@ Module Checker (L : LINE) (V : VALUES).
     if leb c promised && forallb (fun p => negb (is_in open_ p)) (concat plan)
     then strata fuel rules data plan (Table [] [] [] c) else None.
 
+  (** When an aggregate has its value, worked out for the windows that end in [look]. *)
+  Definition value_times (k : knowledge) (look : times) (f : formula) : times :=
+    match f with
+    | Total own r fn x result g =>
+        match peval [] result with
+        | Value a => flat_map (fun z => judged fn own x [] a true
+            (settled k own r g (fun e => truth k Surely e g) (fun e => truth k MaybeThere e g) [] z)) look
+        | _ => []
+        end
+    | Enough own r th x g =>
+        flat_map (fun z => reached k own r th x g (fun e => meet (truth k Surely e g) (moved Future r [z])) []) look
+    | _ => truth k Surely [] f
+    end.
+  Definition valued_times (k : knowledge) (look : times) (f : formula) : times :=
+    match f with Stepped n g => stepped n (value_times k look g) | _ => value_times k look f end.
+
+  Definition known_of (t : table) : knowledge := known_in (held t) (upper t) (closed_ t) (upper t) (closed_ t) (until_ t).
   Definition is_absent (t : table) (a : absence) : bool :=
     match a with
     | NoRows p q s =>
         is_in (closed_ t) p && within s (up_to (until_ t)) && forallb is_empty (meet s (times_matching (upper t) p q))
-    | NoFormula f s =>
-        let k := known_in (held t) (upper t) (closed_ t) (upper t) (closed_ t) (until_ t) in
-        forallb is_empty (meet s (exists_ k Maybe [] f (fun e => truth k Maybe e f) []))
+    | NoFormula f s => forallb is_empty (meet s (anywhere (known_of t) Maybe f))
+    | Valued f s look => within s (valued_times (known_of t) look f)
+    end.
+  (** Whether what is said to be absent surely is not: else it is not known. Nothing rests on it but what is told. *)
+  Definition is_refuted (t : table) (a : absence) : bool :=
+    match a with
+    | NoRows p q s => negb (within s (up_to (until_ t)) && forallb is_empty (meet s (times_matching (held t) p q)))
+    | NoFormula f s => negb (forallb is_empty (meet s (anywhere (known_of t) Surely f)))
+    | Valued f s _ => negb (within s (truth (known_of t) Maybe [] f))
+    end.
+
+  (** How many pairs are in the windows that end in [look]. Nothing rests on it but what is told: those that a certificate
+      does not show. *)
+  Definition counted_pairs (k : knowledge) (look : times) (f : formula) : option nat :=
+    let count own r x taken g :=
+      let window := normal (flat_map (fun z => moved Future r [z]) look) in
+      let es := filter (only own []) (candidates (rows k Surely) g []) in
+      bind (all_spots own (fun _ => []) (fun e => meet (truth k Surely e g) window) es) (fun l =>
+        bind (taken_of taken own x [] (map fst (once l))) (fun m => Some (length m))) in
+    match f with
+    | Total own r fn x _ g | Stepped _ (Total own r fn x _ g) => count own r x (takes fn) g
+    | Enough own r th x g | Stepped _ (Enough own r th x g) => count own r x (takes_to th) g
+    | _ => None
     end.
 
   (** ** Certificates *)
@@ -209,11 +249,13 @@ Module Checker (L : LINE) (V : VALUES).
   | Lemma_ (f : fact)                          (* proved before *)
   | Parts (f : fact) (parts : list proof)      (* the same fact, over parts of its times *)
   | Step (f : fact) (rule : nat) (hints : list environment) (premises : list proof)
-  | Absent (a : absence) (table : nat).
+  | Absent (a : absence) (table : nat)
+  | Aggregated (f : formula) (s look : times) (table : nat) (more : option nat) (premises : list proof).
+    (* with so many pairs that are not shown, or endlessly many *)
 
   Inductive reason :=
-  | NotGiven | NoLemma | NotTheParts | RestsOnItself | NoRule | DoesNotFollow | NotAbsent | NoEnd | NoFact | OtherFact | ItHolds
-  | NoTimes.
+  | NotGiven | NoLemma | NotTheParts | RestsOnItself | NoRule | DoesNotFollow | NotAbsent | NotTheValue | OtherPairs | NoEnd
+  | NoFact | OtherFact | ItHolds | NoTimes.
 
   (** [None]: accepted. *)
   Definition verdict := option reason.
@@ -221,11 +263,20 @@ Module Checker (L : LINE) (V : VALUES).
   Definition and_then (a b : verdict) : verdict := match a with None => b | _ => a end.
 
   Definition claim (x : proof) : option fact :=
-    match x with Given _ f | Lemma_ f | Parts f _ | Step f _ _ _ => Some f | Absent _ _ => None end.
+    match x with Given _ f | Lemma_ f | Parts f _ | Step f _ _ _ => Some f | Absent _ _ | Aggregated _ _ _ _ _ _ => None end.
   Definition claims (l : list proof) : list fact :=
     flat_map (fun x => match claim x with Some f => [f] | None => [] end) l.
-  Definition absences (l : list proof) : list absence :=
-    flat_map (fun x => match x with Absent a _ => [a] | _ => [] end) l.
+  (** What a premise says; that of an aggregate says what its own premises do, too. *)
+  Fixpoint facts_of (x : proof) : list fact :=
+    match x with Aggregated _ _ _ _ _ l => flat_map facts_of l | _ => match claim x with Some f => [f] | None => [] end end.
+  Fixpoint absences_of (x : proof) : list absence :=
+    match x with
+    | Absent a _ => [a]
+    | Aggregated f s look _ _ l => Valued f s look :: flat_map absences_of l
+    | _ => []
+    end.
+  Definition known_from (premises : list proof) : knowledge :=
+    known_by (adds (flat_map facts_of premises) []) (flat_map absences_of premises).
 
   Record problem := Problem {
     rules : list rule;
@@ -245,7 +296,19 @@ Module Checker (L : LINE) (V : VALUES).
 
     Definition check_absence (a : absence) (n : nat) : verdict :=
       match nth_error tables n with
-      | Some (Some t) => expect (is_absent t a) NotAbsent
+      | Some (Some t) =>
+          if is_absent t a then None
+          else Some (if is_refuted t a then match a with Valued _ _ _ => NotTheValue | _ => NotAbsent end else NoEnd)
+      | _ => Some NoEnd
+      end.
+    Definition check_pairs (f : formula) (look : times) (n : nat) (more : option nat) (premises : list proof) : verdict :=
+      match nth_error tables n with
+      | Some (Some t) =>
+          match counted_pairs (known_of t) look f, counted_pairs (known_from premises) look f with
+          | Some there, Some shown =>
+              expect (match more with Some n => Nat.eqb there (shown + n) | None => false end) OtherPairs
+          | _, _ => Some NoEnd
+          end
       | _ => Some NoEnd
       end.
 
@@ -259,7 +322,7 @@ Module Checker (L : LINE) (V : VALUES).
       match nth_error (rules pb) n with
       | None => Some NoRule
       | Some rl =>
-          let k := known_by (adds (claims premises) []) (absences premises) in
+          let k := known_from premises in
           expect (Pos.eqb (head rl) (of f) && within (at_times f) (given_by k rl (args f) hints)) DoesNotFollow
       end.
 
@@ -278,6 +341,10 @@ Module Checker (L : LINE) (V : VALUES).
             (and_then (check_step f n hints premises)
               (fold_right (fun x r => and_then (check (f :: above) x) r) None premises))
       | Absent a n => check_absence a n
+      | Aggregated f s look n more premises =>
+          and_then (check_absence (Valued f s look) n)
+            (and_then (check_pairs f look n more premises)
+              (fold_right (fun x r => and_then (check above x) r) None premises))
       end.
   End Check.
 

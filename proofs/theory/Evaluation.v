@@ -1,214 +1,12 @@
 (** When formulas surely hold, and when they may, by what is known of atoms: both computed, both proved. *)
 
-From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language Matching.
+From Coq Require Import Bool List PArith Permutation.
+From Tidelog Require Import Lines Sets Totals Language Matching Counting Formulas.
 Import ListNotations.
 
 Module Evaluation (L : LINE) (V : VALUES).
-  Module Export F := Matching L V.
+  Module Export O := Formulas L V.
   Import L V.
-
-  (** ** What is known of atoms *)
-  Inductive mode :=
-  | Surely      (* it surely does *)
-  | Maybe       (* it may, where atoms are read in [P] and what is negated in [N] *)
-  | MaybeThere. (* it may, in [N] alone *)
-
-  Record knowledge := Knowledge {
-    atoms : mode -> predicate -> pattern -> times;
-    rows : mode -> rows_of;
-    absent : list (formula * times);
-    horizon : cut (* rows are known up to here *)
-  }.
-
-  Definition reads (m : mode) (P N : interpretation) : interpretation :=
-    match m with Maybe => P | _ => N end.
-
-  Record valid (k : knowledge) (P N : interpretation) : Prop := Valid {
-    valid_surely : forall p q r t, whole q = Some r -> holds (atoms k Surely p q) t = true -> N p r t;
-    valid_maybe : forall m p q r t, m <> Surely -> reads m P N p r t -> matches q r = true ->
-      holds (atoms k m p q) t = true;
-    valid_rows : forall m p l r t, m <> Surely -> rows k m p = Some l -> behind (horizon k) t = false ->
-      reads m P N p r t -> In r l;
-    valid_absent : forall g s t, In (g, s) (absent k) -> holds s t = true -> forall v, ~ sat N N v g t
-  }.
-
-  (** ** Formulas that say the same, literally *)
-  Fixpoint term_eqb (a b : term) : bool :=
-    match a, b with
-    | Var x, Var y => Pos.eqb x y
-    | Const x, Const y => value_eqb x y
-    | Op1 o a, Op1 p b => operation_eqb o p && term_eqb a b
-    | Op2 o a1 a2, Op2 p b1 b2 => operation_eqb o p && term_eqb a1 b1 && term_eqb a2 b2
-    | _, _ => false
-    end.
-  Fixpoint list_eqb {A} (f : A -> A -> bool) (a b : list A) : bool :=
-    match a, b with [], [] => true | x :: a, y :: b => f x y && list_eqb f a b | _, _ => false end.
-  Definition direction_eqb (a b : direction) : bool :=
-    match a, b with Past, Past | Future, Future => true | _, _ => false end.
-  Definition stretch_eqb (a b : stretch) : bool := cut_eqb (fst a) (fst b) && cut_eqb (snd a) (snd b).
-  Fixpoint formula_eqb (f g : formula) : bool :=
-    match f, g with
-    | Truth a, Truth b => Bool.eqb a b
-    | During a, During b => list_eqb stretch_eqb a b
-    | Atom p a, Atom q b => Pos.eqb p q && list_eqb term_eqb a b
-    | Compare c a1 a2, Compare d b1 b2 => comparison_eqb c d && term_eqb a1 b1 && term_eqb a2 b2
-    | Now a, Now b => term_eqb a b
-    | And a1 a2, And b1 b2 | Or a1 a2, Or b1 b2 => formula_eqb a1 b1 && formula_eqb a2 b2
-    | Not x a, Not y b => list_eqb Pos.eqb x y && formula_eqb a b
-    | Diamond d r a, Diamond e s b | Box d r a, Box e s b => direction_eqb d e && stretch_eqb r s && formula_eqb a b
-    | Stepped n a, Stepped m b => step_eqb n m && formula_eqb a b
-    | Lasts d r a1 a2, Lasts e s b1 b2 => direction_eqb d e && stretch_eqb r s && formula_eqb a1 b1 && formula_eqb a2 b2
-    | _, _ => false
-    end.
-
-  Lemma list_eqb_true : forall A (f : A -> A -> bool), (forall a b, f a b = true -> a = b) ->
-    forall a b, list_eqb f a b = true -> a = b.
-  Proof.
-    induction a as [|x a IH]; intros [|y b] E; simpl in E; try discriminate; auto.
-    apply andb_true_iff in E as [E1 E2]. f_equal; auto.
-  Qed.
-  Ltac split_eqs :=
-    repeat match goal with H : _ && _ = true |- _ => apply andb_true_iff in H as [? ?] end.
-  Lemma term_eqb_true : forall a b, term_eqb a b = true -> a = b.
-  Proof.
-    induction a; intros [] E; simpl in E; try discriminate; split_eqs.
-    - apply Pos.eqb_eq in E. congruence.
-    - apply value_eqb_spec in E. congruence.
-    - apply operation_eqb_true in H. f_equal; auto.
-    - apply operation_eqb_true in H. f_equal; auto.
-  Qed.
-  Lemma direction_eqb_true : forall a b, direction_eqb a b = true -> a = b.
-  Proof. intros [] []; simpl; congruence. Qed.
-  Lemma stretch_eqb_true : forall a b, stretch_eqb a b = true -> a = b.
-  Proof.
-    intros [a b] [c d] E. unfold stretch_eqb in E; simpl in E. split_eqs.
-    apply cut_eqb_true in H, H0. congruence.
-  Qed.
-  Lemma formula_eqb_true : forall f g, formula_eqb f g = true -> f = g.
-  Proof.
-    induction f; intros [] E; simpl in E; try discriminate; split_eqs;
-      repeat match goal with
-      | H : Bool.eqb _ _ = true |- _ => apply eqb_prop in H
-      | H : list_eqb stretch_eqb _ _ = true |- _ => apply (list_eqb_true _ _ stretch_eqb_true) in H
-      | H : list_eqb term_eqb _ _ = true |- _ => apply (list_eqb_true _ _ term_eqb_true) in H
-      | H : list_eqb Pos.eqb _ _ = true |- _ => apply (list_eqb_true _ _ (fun a b => proj1 (Pos.eqb_eq a b))) in H
-      | H : Pos.eqb _ _ = true |- _ => apply Pos.eqb_eq in H
-      | H : comparison_eqb _ _ = true |- _ => apply comparison_eqb_true in H
-      | H : term_eqb _ _ = true |- _ => apply term_eqb_true in H
-      | H : step_eqb _ _ = true |- _ => apply step_eqb_true in H
-      | H : direction_eqb _ _ = true |- _ => apply direction_eqb_true in H
-      | H : stretch_eqb _ _ = true |- _ => apply stretch_eqb_true in H
-      | H : formula_eqb _ _ = true |- _ => first [apply IHf in H | apply IHf1 in H | apply IHf2 in H]
-      end; subst; auto.
-  Qed.
-
-  (** ** Values for variables *)
-  Fixpoint put_term (e : environment) (a : term) : term :=
-    match a with
-    | Var x => match lookup e x with Some v => Const v | None => a end
-    | Const _ => a
-    | Op1 o a => Op1 o (put_term e a)
-    | Op2 o a b => Op2 o (put_term e a) (put_term e b)
-    end.
-  Fixpoint put (e : environment) (f : formula) : formula :=
-    match f with
-    | Atom p args => Atom p (map (put_term e) args)
-    | Compare c a b => Compare c (put_term e a) (put_term e b)
-    | Now a => Now (put_term e a)
-    | And f g => And (put e f) (put e g)
-    | Or f g => Or (put e f) (put e g)
-    | Not own f => Not own (put (forget own e) f)
-    | Diamond d r f => Diamond d r (put e f)
-    | Box d r f => Box d r (put e f)
-    | Stepped n f => Stepped n (put e f)
-    | Lasts d r f g => Lasts d r (put e f) (put e g)
-    | _ => f
-    end.
-
-  Lemma put_term_eval : forall a e v, agrees e v -> eval v (put_term e a) = eval v a.
-  Proof.
-    induction a; intros e w A; simpl; auto.
-    - destruct (lookup e x) eqn:E; simpl; auto. rewrite (A _ _ E); auto.
-    - rewrite IHa; auto.
-    - rewrite IHa1, IHa2; auto.
-  Qed.
-  Lemma put_evals : forall l e v, agrees e v -> evals v (map (put_term e) l) = evals v l.
-  Proof.
-    induction l as [|a l IH]; intros e v A; simpl; auto. rewrite put_term_eval, IH; auto.
-  Qed.
-  Lemma put_sat : forall f e v P N t, agrees e v -> (sat P N v (put e f) t <-> sat P N v f t).
-  Proof.
-    induction f; intros e v P N t A; simpl; try tauto.
-    - rewrite put_evals by auto. tauto.
-    - rewrite !put_term_eval by auto. tauto.
-    - rewrite put_term_eval by auto. tauto.
-    - rewrite IHf1, IHf2 by auto. tauto.
-    - rewrite IHf1, IHf2 by auto. tauto.
-    - split; intros H [w [S B]]; apply H; exists w; split; auto;
-        apply (IHf (forget own e) w N N t (forget_agrees _ _ _ _ A S)); auto.
-    - split; intros [t' [M B]]; exists t'; split; auto; apply (IHf e v P N t' A); auto.
-    - split; intros H t' M; apply (IHf e v P N t' A); auto.
-    - apply IHf; auto.
-    - split; intros [t' [M [B C]]]; exists t'; (split; [auto|split]).
-      + apply (IHf2 e v P N t' A); auto.
-      + intros u U. apply (IHf1 e v P N u A); auto.
-      + apply (IHf2 e v P N t' A); auto.
-      + intros u U. apply (IHf1 e v P N u A); auto.
-  Qed.
-
-  (** ** Formulas that look at no later time *)
-  Fixpoint looks_back (f : formula) : bool :=
-    match f with
-    | And f g | Or f g => looks_back f && looks_back g
-    | Not _ f | Stepped _ f => looks_back f
-    | Diamond Past r f | Box Past r f => leb zero (fst r) && looks_back f
-    | Lasts Past r f g => leb zero (fst r) && looks_back f && looks_back g
-    | Diamond _ _ _ | Box _ _ _ | Lasts _ _ _ _ => false
-    | _ => true
-    end.
-
-  Lemma box_time : forall d r t, is_empty r = false -> exists t', mem (dist d t t') r = true.
-  Proof.
-    intros d r t E. destruct (proper_mem (around d t r)) as [t' M]; [apply around_proper; auto|].
-    rewrite mem_around in M. exists t'; auto.
-  Qed.
-
-  Lemma requirements_met : forall m k P N, m <> Surely -> valid k P N ->
-    forall f v t, (looks_back f = true \/ forall u, behind (horizon k) u = false) -> behind (horizon k) t = false ->
-    sat (reads m P N) N v f t -> forall q, In q (requirements f) -> met (rows k m) v q.
-  Proof.
-    intros m k P N Hm Va.
-    induction f; intros v t B H Sa q I; simpl in I, Sa; try contradiction.
-    - destruct I as [<-|[]]. destruct Sa as [r [E A]]. simpl. intros l R. exists r. split; auto.
-      eapply (valid_rows k P N Va m); eauto.
-    - destruct (is_equality c) eqn:E; [|contradiction]. destruct I as [<-|[]].
-      destruct Sa as [x [y [Ex [Ey C]]]]. apply is_equality_true in C; auto. subst. exists y; auto.
-    - assert (B1 : looks_back f1 = true \/ forall u, behind (horizon k) u = false)
-        by (destruct B as [B|B]; auto; simpl in B; apply andb_true_iff in B; tauto).
-      assert (B2 : looks_back f2 = true \/ forall u, behind (horizon k) u = false)
-        by (destruct B as [B|B]; auto; simpl in B; apply andb_true_iff in B; tauto).
-      apply in_app_or in I as [I|I]; [eapply IHf1 | eapply IHf2]; try apply Sa; eauto.
-    - destruct Sa as [t' [M Sa]].
-      assert (H' : (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
-        destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate. }
-      eapply IHf; try apply Sa; try apply H'; auto.
-    - destruct (is_empty r) eqn:E; [contradiction|]. destruct (box_time d r t E) as [t' M].
-      specialize (Sa t' M).
-      assert (H' : (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
-        destruct (behind (horizon k) t') eqn:F; auto. rewrite (forward r t t' _ Z M F) in H. discriminate. }
-      eapply IHf; try apply Sa; try apply H'; auto.
-    - apply (IHf v (snap n t)); auto.
-      destruct (behind (horizon k) (snap n t)) eqn:E; auto. rewrite (snap_back _ _ _ E) in H. discriminate.
-    - destruct Sa as [t' [M [Sa _]]].
-      assert (H' : (looks_back f2 = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate].
-        apply andb_true_iff in B as [B B2]. apply andb_true_iff in B as [Z _]. split; auto.
-        destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate. }
-      eapply IHf2; try apply Sa; try apply H'; auto.
-  Qed.
 
   (** ** When formulas hold *)
   Definition flipped (m : mode) : mode := match m with Surely => MaybeThere | _ => Surely end.
@@ -229,6 +27,43 @@ Module Evaluation (L : LINE) (V : VALUES).
     else g e.
   Definition said_absent (k : knowledge) (m : mode) (f : formula) : times :=
     if is_surely m then flat_map (fun a => if formula_eqb (fst a) f then snd a else []) (absent k) else [].
+
+
+  (** What a window holds: all pairs that it may have, looked for where it looks from [z]. *)
+  Definition spots_maybe (k : knowledge) (m : mode) (own : list variable) (r : stretch) (f : formula)
+      (sure may : environment -> times) (e : environment) (z : stretch) : option (list spot) :=
+    let es := candidates (rows k m) f e in
+    if (looks_back f || leb last (horizon k)) && leb zero (fst r) && leb (snd z) (horizon k) && forallb (only own e) es then
+      match all_spots own sure (fun e => meet (may e) (moved Future r [z])) es with Some l => Some (once l) | None => None end
+    else None.
+  Definition settled (k : knowledge) (own : list variable) (r : stretch) (f : formula) (sure may : environment -> times)
+      (e : environment) (z : stretch) : list (stretch * list pair) :=
+    match spots_maybe k MaybeThere own r f sure may e z with Some l => settled_in r z l | None => [] end.
+  (** When a value is that of an aggregate, or surely is not, if these are its pairs. *)
+  Definition judged (fn : function) (own : list variable) (x : term) (e : environment) (a : value) (b : bool)
+      (st : list (stretch * list pair)) : times :=
+    flat_map (fun s => match taken_of (takes fn) own x e (snd s) with
+      | Some l => if Bool.eqb (is_total fn l a) b then [fst s] else []
+      | None => [] end) st.
+  (** When there are enough pairs, and when there surely are not. *)
+  Definition reached (k : knowledge) (own : list variable) (r : stretch) (th : threshold) (x : term) (f : formula)
+      (sure : environment -> times) (e : environment) : times :=
+    let es := filter (only own e) (wished (rows k Surely) f (candidates (rows k Surely) f e)) in
+    let l := flat_map (fun e => match spots_of own e (sure e) (sure e) with Some l => l | None => [] end) es in
+    flat_map (fun s => match taken_of (takes_to th) own x e (snd s) with
+      | Some l => if enough th (map fst l) then [fst s] else []
+      | None => [] end) (found_in r (once l)).
+  Definition missed (k : knowledge) (m : mode) (own : list variable) (r : stretch) (th : threshold) (x : term) (f : formula)
+      (may : environment -> times) (e : environment) : times :=
+    let z := (first, horizon k) in
+    match spots_maybe k m own r f (fun _ => []) may e z with
+    | Some l => flat_map (fun s => match taken_of (takes_to th) own x e (snd s) with
+        | Some l => if may_be_enough th (map fst l) then [] else [fst s]
+        | None => [] end) (met_in r z l)
+    | None => []
+    end.
+  Definition said_so (k : knowledge) (f : formula) : times :=
+    flat_map (fun a => if formula_eqb (fst a) f then snd a else []) (said k).
 
   Fixpoint truth (k : knowledge) (m : mode) (e : environment) (f : formula) : times :=
     match f with
@@ -258,10 +93,26 @@ Module Evaluation (L : LINE) (V : VALUES).
         union (others (exists_ k (flipped m) own f (fun e => truth k (flipped m) e f) e')) (said_absent k m (put e' f))
     | Diamond d r f => moved d r (truth k m e f)
     | Box d r f => boxed d r (truth k m e f)
-    | Stepped n f => stepped n (truth k m e f)
+    | Stepped n f =>
+        let s := stepped n (truth k m e f) in
+        if is_surely m then union s (said_so k (put e (Stepped n f))) else s
     | Lasts d r f g =>
         let s := truth k m e f in
         if is_surely m || separated s then lasting d r s (truth k m e g) else always
+    | Total own r fn x result f =>
+        let e' := forget own e in
+        let st _ := settled k own r f (fun e => truth k Surely e f) (fun e => truth k MaybeThere e f) e' (first, horizon k) in
+        let found := match peval e result with
+          | Value a => if is_surely m then judged fn own x e' a true (st tt)
+                       else if is_plain fn then others (judged fn own x e' a false (st tt)) else always
+          | Undefined => []
+          | Any => if is_surely m then [] else always
+          end in
+        if is_surely m then union found (said_so k (put e (Total own r fn x result f))) else found
+    | Enough own r th x f =>
+        let e' := forget own e in
+        if is_surely m then union (reached k own r th x f (fun e => truth k m e f) e') (said_so k (put e (Enough own r th x f)))
+        else others (missed k m own r th x f (fun e => truth k m e f) e')
     end.
 
   Lemma any_of_holds : forall g es t, holds (any_of g es) t = true <-> exists e, In e es /\ holds (g e) t = true.
@@ -271,80 +122,6 @@ Module Evaluation (L : LINE) (V : VALUES).
     - rewrite holds_app, orb_true_iff, IH. split.
       + intros [H|[x [I H]]]; [exists e | exists x]; auto.
       + intros [x [[->|I] H]]; [left | right; exists x]; auto.
-  Qed.
-
-  (** Candidates only ever get more values. *)
-  Definition extends (e e' : environment) : Prop := forall v, agrees e' v -> agrees e v.
-  Lemma extends_refl : forall e, extends e e.
-  Proof. intros e v A; auto. Qed.
-  Lemma extends_trans : forall a b c, extends a b -> extends b c -> extends a c.
-  Proof. intros a b c H I v A; auto. Qed.
-  Lemma extends_cons : forall e x a, lookup e x = None -> extends e ((x, a) :: e).
-  Proof.
-    intros e x a N v A y b H. apply A. simpl. destruct (Pos.eqb_spec y x); auto. subst. congruence.
-  Qed.
-  Lemma unify1_extends : forall e a v e', unify1 e a v = Some e' -> extends e e'.
-  Proof.
-    intros e a v e' H.
-    assert (P : match peval e a with Any => Some e | Undefined => None | Value w => if value_eqb w v then Some e else None end = Some e' -> extends e e').
-    { destruct (peval e a); try discriminate; [|destruct (value_eqb v0 v); try discriminate];
-        intros E; inversion E; apply extends_refl. }
-    destruct a; simpl in H; try (apply P; exact H).
-    destruct (lookup e x) eqn:E.
-    - destruct (value_eqb v0 v); inversion H. apply extends_refl.
-    - inversion H. apply extends_cons; auto.
-  Qed.
-  Lemma unify_extends : forall l e r e', unify e l r = Some e' -> extends e e'.
-  Proof.
-    induction l as [|a l IH]; intros e [|v r] e' H; simpl in H; try discriminate.
-    - inversion H. apply extends_refl.
-    - destruct (unify1 e a v) as [e1|] eqn:U; [|discriminate].
-      eapply extends_trans; [eapply unify1_extends | eapply IH]; eauto.
-  Qed.
-  Lemma one_of_extends : forall e args l e', In e' (one_of e args l) -> extends e e'.
-  Proof.
-    intros e args l e' I. unfold one_of in I. apply in_flat_map in I as [r [_ I]].
-    destruct (unify e args r) eqn:U; [|contradiction]. destruct I as [<-|[]]. eapply unify_extends; eauto.
-  Qed.
-  Lemma solve1_extends : forall e a b, extends e (solve1 e a b).
-  Proof.
-    intros e a b. unfold solve1. destruct a; try apply extends_refl.
-    destruct (lookup e x) eqn:E; try apply extends_refl. destruct (peval e b); try apply extends_refl.
-    apply extends_cons; auto.
-  Qed.
-  Lemma solve_extends : forall n l e, extends e (solve n l e).
-  Proof.
-    induction n as [|n IH]; intros l e; simpl; [apply extends_refl|].
-    eapply extends_trans; [|apply IH]. clear IH. generalize l at 1 as l'. intros l'. revert e.
-    induction l' as [|q l' IH]; intros e; simpl; [apply extends_refl|]. destruct q; auto.
-    eapply extends_trans; [|apply IH]. eapply extends_trans; apply solve1_extends.
-  Qed.
-  Definition all_extend (e : environment) (es : list environment) : Prop := forall e', In e' es -> extends e e'.
-  Lemma requirement_extends : forall rows q e es, all_extend e es -> all_extend e (meet_requirement rows q es).
-  Proof.
-    intros rw q e es A e' I. destruct q; simpl in I; auto. destruct (rw p); auto.
-    apply in_flat_map in I as [x [Ix I]]. apply (extends_trans e x); [apply A; exact Ix | eapply one_of_extends; exact I].
-  Qed.
-  Lemma solved_extends : forall l e es, all_extend e es -> all_extend e (solved l es).
-  Proof.
-    intros l e es A e' I. unfold solved in I. apply in_map_iff in I as [x [<- I]].
-    apply (extends_trans e x); [apply A; exact I | apply solve_extends].
-  Qed.
-  Lemma candidates_extend : forall rows f e, all_extend e (candidates rows f e).
-  Proof.
-    intros rw f e. unfold candidates. set (eqs := filter _ _). clearbody eqs.
-    assert (Start : all_extend e (solved eqs [e])).
-    { apply solved_extends. intros e' [<-|[]]. apply extends_refl. }
-    revert Start. generalize (solved eqs [e]). generalize (requirements f).
-    induction l as [|q l IH]; intros es A; simpl; auto. apply IH. destruct q; auto.
-    apply solved_extends. apply (requirement_extends rw (Needs p args)). auto.
-  Qed.
-  Lemma wished_extend : forall rows f e es, all_extend e es -> all_extend e (wished rows f es).
-  Proof.
-    intros rw f e es. unfold wished. revert es. generalize (wishes f).
-    induction l as [|q l IH]; intros es A; simpl; auto. apply IH. unfold meet_wish.
-    intros e' I. apply in_app_or in I as [I|I]; auto. destruct q; [|destruct I].
-    apply (requirement_extends rw (Needs p args) e es A). auto.
   Qed.
 
   Lemma beyond_holds : forall k t, holds (beyond k) t = behind (horizon k) t.
@@ -408,6 +185,168 @@ Module Evaluation (L : LINE) (V : VALUES).
   Lemma forget_free : forall own e x, In x own -> lookup (forget own e) x = None.
   Proof.
     intros own e x I. destruct (lookup (forget own e) x) eqn:E; auto. apply lookup_forget in E as [E _]. contradiction.
+  Qed.
+
+  (** ** Aggregates *)
+  Lemma only_known : forall own e c x a, only own e c = true -> extends e c -> lookup c x = Some a -> ~ In x own ->
+    lookup e x = Some a.
+  Proof.
+    intros own e c x a O X L N. destruct (lookup_in c x a L) as [y [b [I <-]]]. unfold only in O. rewrite forallb_forall in O.
+    specialize (O _ I). simpl in O. apply orb_true_iff in O as [O|O]; [apply is_own_spec in O; contradiction|].
+    unfold is_known in O. destruct (lookup e x) as [z|] eqn:Le; [|discriminate].
+    pose proof (X (filled c) (filled_agrees c) x z Le) as F. unfold filled in F. rewrite L in F. congruence.
+  Qed.
+  Lemma forget_not_own : forall own e x a, lookup (forget own e) x = Some a -> ~ In x own.
+  Proof. intros own e x a H. apply lookup_forget in H as [H _]. exact H. Qed.
+  Lemma candidate_agrees : forall own e c r v, agrees e v -> only own e c = true -> extends e c -> row_in c own = Some r ->
+    agrees c (with_row own r v).
+  Proof.
+    intros own e c r v A O X R. apply row_agrees; auto. intros x a L N. apply A. eapply only_known; eauto.
+  Qed.
+
+  Definition free_of (own : list variable) (e : environment) : Prop := forall x a, lookup e x = Some a -> ~ In x own.
+
+  (** All pairs of a window are among the spots; those that surely hold are pairs. *)
+  Lemma spots_maybe_right : forall k P N m own r f sure may e z l v t, valid k P N -> m <> Surely -> agrees e v -> free_of own e ->
+    (forall e v t, agrees e v -> holds (sure e) t = true -> sat N N v f t) ->
+    (forall e v t, agrees e v -> sat (reads m P N) N v f t -> holds (may e) t = true) ->
+    spots_maybe k m own r f sure may e z = Some l -> mem t z = true ->
+    NoDup (map fst l) /\
+    (forall p, counted (fun w u => sat (reads m P N) N w f u) own r v t p -> exists b, In (p, b) l) /\
+    (forall p, In (p, true) l -> mem (dist Past t (snd p)) r = true -> counted (fun w u => sat N N w f u) own r v t p).
+  Proof.
+    intros k P N m own r f sure may e z l v t Va Hm A Fr Su Ma H Mt. unfold spots_maybe in H.
+    set (es := candidates (rows k m) f e) in *.
+    destruct ((looks_back f || leb last (horizon k)) && leb zero (fst r) && leb (snd z) (horizon k) && forallb (only own e) es)
+      eqn:Ok; [|discriminate].
+    apply andb_true_iff in Ok as [Ok On]. apply andb_true_iff in Ok as [Ok Hz]. apply andb_true_iff in Ok as [Lb Zr].
+    rewrite forallb_forall in On.
+    destruct (all_spots _ _ _ _) as [l0|] eqn:S; [|discriminate]. inversion H; subst l; clear H.
+    split; [apply once_once|]. split.
+    - intros p [Cm [Cr Cs]]. set (w := with_row own (fst p) v) in *.
+      assert (Aw : agrees e w).
+      { intros x a Lx. unfold w. rewrite <- (with_row_but own (fst p) v x (Fr x a Lx)). apply A; auto. }
+      assert (Bt : behind (horizon k) t = false).
+      { destruct z as [z1 z2]. apply mem_split in Mt as [_ Mt]. destruct (behind (horizon k) t) eqn:B; auto.
+        simpl in Hz. rewrite (behind_mono _ _ _ Hz B) in Mt. discriminate. }
+      assert (Bu : behind (horizon k) (snd p) = false).
+      { destruct (behind (horizon k) (snd p)) eqn:B; auto. rewrite (forward r t (snd p) _ Zr Cr B) in Bt. discriminate. }
+      destruct (candidates_complete (rows k m) f e w Aw) as [c [Ic Ac]].
+      { apply (requirements_met m k P N Hm Va f w (snd p)); auto. apply orb_true_iff in Lb as [Lb|Lb]; auto.
+        right. intros u. apply last_never; auto. }
+      destruct (all_spots_all _ _ _ _ _ c S Ic) as [q [Rq Q]].
+      assert (Hq : q = fst p).
+      { rewrite <- (row_in_map own c q w Rq); auto. }
+      subst q. destruct (Q (snd p)) as [b Ib].
+      { rewrite meet_holds, (Ma c w (snd p) Ac Cs). simpl. apply moved_spec. exists t. split; [|exact Cr].
+        rewrite holds_one. exact Mt. }
+      destruct (once_keeps _ _ Ib) as [[p' b'] [I' E]]. simpl in E. exists b'. rewrite E in I'. destruct p; exact I'.
+    - intros p I Cr. apply once_in in I. destruct (all_spots_in _ _ _ _ _ _ _ S I) as [c [Ic [Rc [Hs _]]]].
+      assert (Ac : agrees c (with_row own (fst p) v)).
+      { eapply candidate_agrees; eauto. apply (candidates_extend (rows k m) f e c Ic). }
+      split; [apply (with_row_map own c); auto|]. split; auto. apply (Su c); auto.
+  Qed.
+
+  Lemma settled_right : forall k P N own r f sure may e z s ps v t, valid k P N -> agrees e v -> free_of own e ->
+    (forall e v t, agrees e v -> holds (sure e) t = true -> sat N N v f t) ->
+    (forall e v t, agrees e v -> sat N N v f t -> holds (may e) t = true) ->
+    In (s, ps) (settled k own r f sure may e z) -> mem t s = true ->
+    NoDup ps /\ forall p, In p ps <-> counted (fun w u => sat N N w f u) own r v t p.
+  Proof.
+    intros k P N own r f sure may e z s ps v t Va A Fr Su Ma I Mt. unfold settled in I.
+    destruct (spots_maybe k MaybeThere own r f sure may e z) as [l|] eqn:S; [|contradiction].
+    unfold settled_in in I. apply in_flat_map in I as [p [_ I]].
+    destruct (inside z p && _) eqn:C; [|contradiction]. destruct I as [I|[]]. inversion I; subst p ps; clear I.
+    apply andb_true_iff in C as [C1 C2]. rewrite forallb_forall in C2.
+    assert (Mz : mem t z = true) by (apply (sees_mem z s t); auto).
+    assert (Hm : MaybeThere <> Surely) by discriminate.
+    destruct (spots_maybe_right k P N MaybeThere own r f sure may e z l v t Va Hm A Fr Su Ma S Mz) as [U [All Sure]].
+    split; [apply filter_once; auto|]. intros p. split.
+    - intros I. apply in_map_iff in I as [[q b] [E I]]. simpl in E. subst q. apply filter_In in I as [I Se].
+      assert (Mr : mem (dist Past t (snd p)) r = true).
+      { change p with (fst (p, b)). rewrite <- seen_spec. apply (sees_mem _ s t); auto. }
+      specialize (C2 _ I). apply orb_true_iff in C2 as [C2|C2].
+      + apply (misses_mem _ s t) in C2; auto. rewrite seen_spec in C2. cbn [fst snd] in C2. congruence.
+      + apply andb_true_iff in C2 as [_ C2]. simpl in C2. subst b. apply Sure; auto.
+    - intros C. destruct (All p C) as [b I]. apply in_map_iff. exists (p, b). split; auto. apply filter_In. split; auto.
+      specialize (C2 _ I). apply orb_true_iff in C2 as [C2|C2].
+      + apply (misses_mem _ s t) in C2; auto. rewrite seen_spec in C2. cbn [fst snd] in C2. destruct C as [_ [C _]]. congruence.
+      + apply andb_true_iff in C2 as [C2 _]. exact C2.
+  Qed.
+
+  (** Whatever list of the same pairs is taken, it has the same value. *)
+  Lemma judged_right : forall N own r fn x f e v a b st t, agrees e v -> free_of own e ->
+    (forall s ps, In (s, ps) st -> mem t s = true ->
+      NoDup ps /\ forall p, In p ps <-> counted (fun w u => sat N N w f u) own r v t p) ->
+    holds (judged fn own x e a b st) t = true ->
+    exists l, NoDup l /\ (forall p, In p l <-> counted (fun w u => sat N N w f u) own r v t p) /\
+      is_total fn (measure (takes fn) own x v l) a = b.
+  Proof.
+    intros N own r fn x f e v a b st t A Fr St H. unfold judged in H. apply holds_flat in H as [[s ps] [I H]]. simpl in H.
+    destruct (taken_of (takes fn) own x e ps) as [l|] eqn:T; [|discriminate].
+    destruct (Bool.eqb (is_total fn l a) b) eqn:E; [|discriminate]. rewrite holds_one in H. apply eqb_prop in E.
+    apply (taken_of_spec _ _ _ _ v) in T; auto. subst l. destruct (St s ps I H) as [U C]. exists ps. auto.
+  Qed.
+
+  Lemma reached_right : forall k N own r th x f sure e v t, agrees e v -> free_of own e ->
+    (forall e v t, agrees e v -> holds (sure e) t = true -> sat N N v f t) ->
+    holds (reached k own r th x f sure e) t = true -> sat N N v (Enough own r th x f) t.
+  Proof.
+    intros k N own r th x f sure e v t A Fr Su H. unfold reached in H.
+    set (l := flat_map (fun e0 => match spots_of own e0 (sure e0) (sure e0) with Some l => l | None => [] end) _) in *.
+    apply holds_flat in H as [[s ps] [I H]]. simpl in H.
+    destruct (taken_of (takes_to th) own x e ps) as [m|] eqn:T; [|discriminate].
+    destruct (enough th (map fst m)) eqn:E; [|discriminate]. rewrite holds_one in H.
+    apply (taken_of_spec _ _ _ _ v) in T; auto. subst m.
+    unfold found_in in I. apply in_map_iff in I as [p [I _]]. inversion I; subst p ps; clear I.
+    simpl. eexists. split; [apply filter_once, once_once|]. split; [|exact E].
+    intros p I. apply in_map_iff in I as [[q b] [Eq I]]. simpl in Eq. subst q. apply filter_In in I as [I Se].
+    apply andb_true_iff in Se as [Se Sb]. simpl in Sb. subst b. apply once_in in I. unfold l in I.
+    apply in_flat_map in I as [c [Ic I]]. apply filter_In in Ic as [Ic On].
+    destruct (spots_of own c (sure c) (sure c)) as [sp|] eqn:Sp; [|contradiction].
+    assert (S1 : all_spots own sure sure [c] = Some (sp ++ [])) by (simpl; rewrite Sp; auto).
+    assert (I1 : In (p, true) (sp ++ [])) by (apply in_or_app; auto).
+    destruct (all_spots_in _ _ _ _ _ _ _ S1 I1) as [c' [[<-|[]] [Rc [Hs _]]]].
+    assert (Ac : agrees c (with_row own (fst p) v)).
+    { eapply candidate_agrees; eauto. exact (wished_extend (rows k Surely) f e _ (candidates_extend _ _ _) c Ic). }
+    split; [apply (with_row_map own c); auto|]. split.
+    - change p with (fst (p, true)). rewrite <- seen_spec. apply (sees_mem _ s t); auto.
+    - apply (Su c); auto.
+  Qed.
+
+  Lemma missed_right : forall k P N m own r th x f may e v t, valid k P N -> m <> Surely -> agrees e v -> free_of own e ->
+    (forall e v t, agrees e v -> sat (reads m P N) N v f t -> holds (may e) t = true) ->
+    holds (missed k m own r th x f may e) t = true -> ~ sat (reads m P N) N v (Enough own r th x f) t.
+  Proof.
+    intros k P N m own r th x f may e v t Va Hm A Fr Ma H [l [U [C E]]]. unfold missed in H.
+    destruct (spots_maybe k m own r f (fun _ => []) may e (first, horizon k)) as [sp|] eqn:S; [|discriminate].
+    apply holds_flat in H as [[s ps] [I H]]. simpl in H.
+    destruct (taken_of (takes_to th) own x e ps) as [q|] eqn:T; [|discriminate].
+    destruct (may_be_enough th (map fst q)) eqn:Ne; [discriminate|]. rewrite holds_one in H.
+    apply (taken_of_spec _ _ _ _ v) in T; auto. subst q.
+    unfold met_in in I. apply in_flat_map in I as [p [_ I]]. destruct (inside (first, horizon k) p) eqn:Ins; [|contradiction].
+    destruct I as [I|[]]. inversion I; subst p ps; clear I.
+    assert (Mz : mem t (first, horizon k) = true) by (apply (sees_mem _ s t); auto).
+    destruct (spots_maybe_right k P N m own r f (fun _ => []) may e (first, horizon k) sp v t Va Hm A Fr) as [_ [All _]]; auto.
+    { intros e0 v0 t0 _ X. discriminate. }
+    assert (In_ : incl l (map fst (filter (fun s0 => negb (misses (seen_from r s0) s)) sp))).
+    { intros p I. destruct (All p (C p I)) as [b Ib]. apply in_map_iff. exists (p, b). split; auto. apply filter_In. split; auto.
+      apply negb_true_iff. destruct (misses (seen_from r (p, b)) s) eqn:Mi; auto. apply (misses_mem _ s t) in Mi; auto.
+      rewrite seen_spec in Mi. cbn [fst snd] in Mi. destruct (C p I) as [_ [X _]]. congruence. }
+    assert (G : may_be_enough th (map fst (measure (takes_to th) own x v
+      (map fst (filter (fun s0 => negb (misses (seen_from r s0) s)) sp)))) = true).
+    { eapply enough_grows; [| |exact E].
+      - rewrite !map_length. apply measure_length; auto.
+      - apply incl_map. apply measure_incl; auto. }
+    congruence.
+  Qed.
+
+  Lemma said_so_right : forall k P N f e v t, valid k P N -> agrees e v ->
+    holds (said_so k (put e f)) t = true -> sat N N v f t.
+  Proof.
+    intros k P N f e v t Va A H. unfold said_so in H. apply holds_flat in H as [[g s] [I H]]. cbn [fst snd] in H.
+    destruct (formula_eqb g (put e f)) eqn:Q; [|discriminate]. apply formula_eqb_true in Q. subst g.
+    apply (put_sat f e v N N t A). apply (valid_said k P N Va _ s t I H v).
   Qed.
 
   Theorem truth_right : forall k P N, valid k P N -> forall f m, right_for k P N m f.
@@ -486,7 +425,11 @@ Module Evaluation (L : LINE) (V : VALUES).
     - destruct (is_surely m) eqn:Em.
       + intros H t' M. rewrite boxed_spec in H. specialize (IHf m e v t' A). rewrite Em in IHf. auto.
       + intros H. apply boxed_spec. intros t' M. specialize (IHf m e v t' A). rewrite Em in IHf. auto.
-    - rewrite stepped_spec. specialize (IHf m e v (snap n t) A). destruct (is_surely m); auto.
+    - pose proof (IHf m e v (snap n t) A) as I. destruct m; cbn [is_surely] in *.
+      + rewrite union_holds, orb_true_iff, stepped_spec. intros [H|H]; [exact (I H)|].
+        exact (said_so_right k P N (Stepped n f) e v t Va A H).
+      + rewrite stepped_spec. exact I.
+      + rewrite stepped_spec. exact I.
     - destruct (is_surely m) eqn:Em; simpl.
       + intros H. apply lasting_sound in H as [t' [H [M B]]]. exists t'. split; auto. split.
         * specialize (IHf2 m e v t' A). rewrite Em in IHf2. auto.
@@ -495,5 +438,52 @@ Module Evaluation (L : LINE) (V : VALUES).
         apply lasting_complete; auto. exists t'. split; [|split; auto].
         * specialize (IHf2 m e v t' A). rewrite Em in IHf2. auto.
         * intros u U. specialize (IHf1 m e v u A). rewrite Em in IHf1. auto.
+    - assert (Af : agrees (forget own e) v).
+      { apply (forget_agrees own e v v A). intros y _. auto. }
+      assert (Fr : free_of own (forget own e)) by (intros y a Ly; eapply forget_not_own; exact Ly).
+      set (st := settled k own r f (fun e0 => truth k Surely e0 f) (fun e0 => truth k MaybeThere e0 f) (forget own e) (first, horizon k)).
+      assert (St : forall s ps, In (s, ps) st -> mem t s = true ->
+        NoDup ps /\ forall p, In p ps <-> counted (fun w u => sat N N w f u) own r v t p).
+      { intros s ps I Mt. eapply (settled_right k P N own r f _ _ (forget own e) (first, horizon k) s ps v t Va Af Fr);
+          [| |exact I|exact Mt].
+        - intros e0 v0 t0 A0. exact (IHf Surely e0 v0 t0 A0).
+        - intros e0 v0 t0 A0. exact (IHf MaybeThere e0 v0 t0 A0). }
+      pose proof (peval_spec result e v A) as Pe.
+      destruct m; cbn [is_surely].
+      + rewrite union_holds, orb_true_iff. intros [H|H].
+        * destruct (peval e result) as [| |a]; try discriminate. fold st in H.
+          destruct (judged_right N own r fn x f (forget own e) v a true st t Af Fr St H) as [l [U [C T]]].
+          exists l. split; auto. split; auto. exists a. auto.
+        * exact (said_so_right k P N (Total own r fn x result f) e v t Va A H).
+      + intros [l [U [C [a [Ea T]]]]]. destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
+        assert (a = b) by congruence. subst b.
+        destruct (is_plain fn) eqn:Pl; [|apply always_holds]. rewrite others_holds. apply negb_true_iff. fold st.
+        destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto. exfalso.
+        destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
+        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a Pl) in T; [congruence|].
+        apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity.
+      + intros [l [U [C [a [Ea T]]]]]. destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
+        assert (a = b) by congruence. subst b.
+        destruct (is_plain fn) eqn:Pl; [|apply always_holds]. rewrite others_holds. apply negb_true_iff. fold st.
+        destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto. exfalso.
+        destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
+        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a Pl) in T; [congruence|].
+        apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity.
+    - assert (Af : agrees (forget own e) v).
+      { apply (forget_agrees own e v v A). intros y _. auto. }
+      assert (Fr : free_of own (forget own e)) by (intros y a Ly; eapply forget_not_own; exact Ly).
+      destruct m; cbn [is_surely].
+      + rewrite union_holds, orb_true_iff. intros [H|H].
+        * apply (reached_right k N own r th x f (fun e1 => truth k Surely e1 f) (forget own e) v t Af Fr); auto.
+          intros e1 v1 t1 A1. exact (IHf Surely e1 v1 t1 A1).
+        * exact (said_so_right k P N (Enough own r th x f) e v t Va A H).
+      + intros H. rewrite others_holds. apply negb_true_iff.
+        match goal with |- holds ?s t = false => destruct (holds s t) eqn:X; auto end. exfalso.
+        eapply (missed_right k P N Maybe own r th x f _ (forget own e) v t Va); [discriminate|exact Af|exact Fr| |exact X|exact H].
+        intros e1 v1 t1 A1. exact (IHf Maybe e1 v1 t1 A1).
+      + intros H. rewrite others_holds. apply negb_true_iff.
+        match goal with |- holds ?s t = false => destruct (holds s t) eqn:X; auto end. exfalso.
+        eapply (missed_right k P N MaybeThere own r th x f _ (forget own e) v t Va); [discriminate|exact Af|exact Fr| |exact X|exact H].
+        intros e1 v1 t1 A1. exact (IHf MaybeThere e1 v1 t1 A1).
   Qed.
 End Evaluation.

@@ -1,32 +1,12 @@
 (** The language: formulas, rules, what they mean, and what a model is. *)
 
 From Coq Require Import Bool List PArith ZArith.
-From Tidelog Require Import Lines Sets.
+From Tidelog Require Import Lines Sets Totals.
 Import ListNotations.
-
-(** Constants, and what is computed with them. The theory holds for all of them. *)
-Module Type VALUES.
-  Parameter value : Type.
-  Parameter value_eqb : value -> value -> bool.
-  Axiom value_eqb_spec : forall a b, value_eqb a b = true <-> a = b.
-  Parameter some_value : value.
-  (** The whole number that a constant is, if it is one. *)
-  Parameter whole_number : value -> option Z.
-  (** Arithmetic: it may have no value, as `1/0`. *)
-  Parameter operation : Type.
-  Parameter operation_eqb : operation -> operation -> bool.
-  Axiom operation_eqb_true : forall a b, operation_eqb a b = true -> a = b.
-  Parameter apply : operation -> list value -> option value.
-  Parameter comparison : Type.
-  Parameter comparison_eqb : comparison -> comparison -> bool.
-  Axiom comparison_eqb_true : forall a b, comparison_eqb a b = true -> a = b.
-  Parameter compares : comparison -> value -> value -> bool.
-  Parameter is_equality : comparison -> bool.
-  Axiom is_equality_true : forall c a b, is_equality c = true -> compares c a b = true -> a = b.
-End VALUES.
 
 Module Language (L : LINE) (V : VALUES).
   Module Export S := Sets L.
+  Module Export A := Totals L V.
   Import L V.
 
   Definition variable := positive.
@@ -51,7 +31,11 @@ Module Language (L : LINE) (V : VALUES).
   | Diamond (d : direction) (r : stretch) (f : formula)
   | Box (d : direction) (r : stretch) (f : formula)
   | Stepped (n : step) (f : formula)
-  | Lasts (d : direction) (r : stretch) (f g : formula). (* [f] lasts since [g], or until it *)
+  | Lasts (d : direction) (r : stretch) (f g : formula) (* [f] lasts since [g], or until it *)
+  (** Over all pairs of a row, which is values for [own], and a time at a distance in [r] before now, at which [f] holds:
+      [result] is the value of [fn] over what [x] is for each of them; or some of them are enough. *)
+  | Total (own : list variable) (r : stretch) (fn : function) (x result : term) (f : formula)
+  | Enough (own : list variable) (r : stretch) (th : threshold) (x : term) (f : formula).
 
   (** [boxplus[a,b] p(X) :- body]: the boxes before the head, its atom, and the body. *)
   Record rule := Rule {
@@ -84,7 +68,24 @@ Module Language (L : LINE) (V : VALUES).
 
   Definition same_but (own : list variable) (v w : valuation) : Prop := forall x, ~ In x own -> v x = w x.
 
-  (** When a formula holds. Atoms are read in [P]; below a negation all is read in [N]. *)
+  (** ** Aggregates *)
+  Definition pair : Type := row * time.
+  Fixpoint value_in (own : list variable) (r : row) (x : variable) : option value :=
+    match own, r with y :: own, a :: r => if Pos.eqb x y then Some a else value_in own r x | _, _ => None end.
+  Definition with_row (own : list variable) (r : row) (v : valuation) : valuation :=
+    fun x => match value_in own r x with Some a => a | None => v x end.
+  (** A pair is counted at [t] if it lies in the window, and what is counted holds there. *)
+  Definition counted (holds_there : valuation -> time -> Prop) (own : list variable) (r : stretch) (v : valuation) (t : time)
+      (p : pair) : Prop :=
+    map (with_row own (fst p) v) own = fst p /\ mem (dist Past t (snd p)) r = true /\ holds_there (with_row own (fst p) v) (snd p).
+  (** What is taken of some pairs: nothing of one for which the expression has no value, or none that is taken. *)
+  Definition measure (taken : value -> bool) (own : list variable) (e : term) (v : valuation) (l : list pair) : measured :=
+    flat_map (fun p => match eval (with_row own (fst p) v) e with
+      | Some x => if taken x then [(x, snd p)] else []
+      | None => [] end) l.
+
+  (** When a formula holds. Atoms are read in [P]; below a negation, and in the value of an aggregate, all
+      is read in [N]. *)
   Fixpoint sat (P N : interpretation) (v : valuation) (f : formula) (t : time) : Prop :=
     match f with
     | Truth b => b = true
@@ -100,6 +101,10 @@ Module Language (L : LINE) (V : VALUES).
     | Stepped n f => sat P N v f (snap n t)
     | Lasts d r f g => exists t', mem (dist d t t') r = true /\ sat P N v g t' /\
         forall u, strictly_between d t t' u -> sat P N v f u
+    | Total own r fn e result f => exists l, NoDup l /\ (forall p, In p l <-> counted (fun w u => sat N N w f u) own r v t p) /\
+        exists x, eval v result = Some x /\ is_total fn (measure (takes fn) own e v l) x = true
+    | Enough own r th e f => exists l, NoDup l /\ (forall p, In p l -> counted (fun w u => sat P N w f u) own r v t p) /\
+        enough th (map fst (measure (takes_to th) own e v l)) = true
     end.
 
   (** At [t] a head with these boxes speaks of [u]. *)
@@ -132,6 +137,8 @@ Module Language (L : LINE) (V : VALUES).
     - intros A t' M. eapply IHf; eauto.
     - intros A. eapply IHf; eauto.
     - intros [t' [M [A B]]]. exists t'. repeat split; auto; [eapply IHf2 | intros u U; eapply IHf1]; eauto.
+    - intros [l [U [A B]]]. exists l. split; auto. split; auto. intros p I. destruct (A p I) as [C [M S]].
+      split; auto. split; auto. eapply IHf; eauto.
   Qed.
 
   (** The data with all that follows, in a program without negation. *)
@@ -140,9 +147,9 @@ Module Language (L : LINE) (V : VALUES).
 
   Fixpoint positive (f : formula) : bool :=
     match f with
-    | Not _ _ => false
+    | Not _ _ | Total _ _ _ _ _ _ => false
     | And f g | Or f g | Lasts _ _ f g => positive f && positive g
-    | Diamond _ _ f | Box _ _ f | Stepped _ f => positive f
+    | Diamond _ _ f | Box _ _ f | Stepped _ f | Enough _ _ _ _ f => positive f
     | _ => true
     end.
 
@@ -156,6 +163,8 @@ Module Language (L : LINE) (V : VALUES).
     - intros A t' M; eauto.
     - intros A; eauto.
     - intros [t' [M [A B]]]; exists t'; repeat split; eauto.
+    - intros [l [U [A B]]]; exists l. split; auto. split; auto. intros p I. destruct (A p I) as [C [M S]].
+      split; auto. split; eauto.
   Qed.
 
   (** So the theorems do not speak of nothing: a program without negation has a stable model. *)

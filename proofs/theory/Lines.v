@@ -4,7 +4,8 @@
     A *cut* is a place between times: right before or right behind a time, or at one of the two ends of the line.
     A *stretch* is what lies between two cuts. So open and closed ends are the same to all that works on stretches. *)
 
-From Coq Require Import ZArith QArith Qcanon Bool Lia Lqa.
+From Coq Require Import ZArith QArith Qcanon Bool List Lia Lqa.
+Import ListNotations.
 
 Inductive direction := Past | Future.
 
@@ -44,7 +45,10 @@ Module Type LINE.
   Parameter snap : step -> time -> time.
   Parameter snapped : step -> cut -> cut.
   Parameter cut_eqb : cut -> cut -> bool.
+  (** All times of a stretch, where they are not too many. *)
+  Parameter points : stretch -> option (list time).
 
+  Axiom points_spec : forall s l t, points s = Some l -> (In t l <-> mem t s = true).
   Axiom mem_point : forall t u, mem t (before u, after u) = true <-> t = u.
   Axiom step_eqb_true : forall a b, step_eqb a b = true -> a = b.
   Axiom behind_snapped : forall n c t, behind (snapped n c) t = behind c (snap n t).
@@ -212,6 +216,26 @@ Module Whole <: LINE.
   Lemma near_spec : forall d t t', behind near (dist d t t') = false <->
     match d with Past => leb (before t) (after t') | Future => leb (before t') (after t) end = true.
   Proof. intros; split; cases. Qed.
+  Definition most_points : Z := 100000.
+  Definition points (s : stretch) : option (list time) :=
+    match s with
+    | (At a, At b) =>
+        if (b - a <=? most_points)%Z then Some (map (fun n => a + Z.of_nat n)%Z (seq 0 (Z.to_nat (b - a)))) else None
+    | (a, b) => if leb b a then Some [] else None
+    end.
+  Lemma points_spec : forall s l t, points s = Some l -> (In t l <-> mem t s = true).
+  Proof.
+    intros [a b] l t H. unfold points in H.
+    assert (E : leb b a = true -> In t [] <-> mem t (a, b) = true).
+    { intros E. split; [intros []|]. intros M. unfold mem in M; simpl in M. apply andb_true_iff in M as [A B].
+      apply negb_true_iff in B. exfalso. destruct a as [|x|], b as [|y|]; simpl in *; try discriminate.
+      apply Z.leb_le in E, A. apply Z.leb_gt in B. lia. }
+    destruct a as [|x|], b as [|y|]; simpl in H; try discriminate; try (inversion H; subst; apply E; reflexivity).
+    destruct (y - x <=? most_points)%Z; [|discriminate]. inversion H; subst. rewrite in_map_iff. unfold mem; simpl.
+    rewrite andb_true_iff, negb_true_iff, Z.leb_le, Z.leb_gt. split.
+    - intros [n [<- I]]. apply in_seq in I. lia.
+    - intros [A B]. exists (Z.to_nat (t - x)). split; [rewrite Z2Nat.id; lia|]. apply in_seq. lia.
+  Qed.
 End Whole.
 
 (** ** Rational numbers: a cut is right before a time ([false]) or right behind it ([true]). *)
@@ -424,4 +448,19 @@ Module Rational <: LINE.
   Lemma near_spec : forall d t t', behind near (dist d t t') = false <->
     match d with Past => leb (before t) (after t') | Future => leb (before t') (after t) end = true.
   Proof. intros; split; cases. Qed.
+  Definition points (s : stretch) : option (list time) :=
+    if leb (snd s) (fst s) then Some [] else
+    match s with
+    | (At x false, At y true) => if Qeq_bool x y then Some [x] else None
+    | _ => None
+    end.
+  Lemma points_spec : forall s l t, points s = Some l -> (In t l <-> mem t s = true).
+  Proof.
+    intros [a b] l t H. unfold points in H. simpl in H. destruct (leb b a) eqn:E.
+    - inversion H; subst. split; [intros []|]. intros M. unfold mem in M; simpl in M. apply andb_true_iff in M as [A B].
+      rewrite (behind_mono _ _ _ E A) in B. discriminate.
+    - destruct a as [|x [|]|], b as [|y [|]|]; try discriminate.
+      destruct (Qeq_bool x y) eqn:Q; [|discriminate]. inversion H; subst. apply Qeq_bool_iff, Qc_is_canon in Q. subst y.
+      change (At x false, At x true) with (before x, after x). rewrite mem_point. simpl. split; [intros [A|[]]; auto | auto].
+  Qed.
 End Rational.

@@ -3,7 +3,7 @@
     An environment gives values to some variables. What has no value yet stands for any value. *)
 
 From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language.
+From Tidelog Require Import Lines Sets Totals Language.
 Import ListNotations.
 
 Module Matching (L : LINE) (V : VALUES).
@@ -154,6 +154,7 @@ Module Matching (L : LINE) (V : VALUES).
     | Diamond _ _ f | Box _ _ f | Stepped _ f => wishes f
     | Lasts _ _ f g => wishes g ++ requirements f ++ wishes f
     | Or f g => requirements f ++ requirements g
+    | Enough _ _ _ _ f => requirements f
     | _ => []
     end.
 
@@ -276,5 +277,79 @@ Module Matching (L : LINE) (V : VALUES).
     destruct Start as [e' [I A']]. destruct (Mq rs R) as [r [E Ir]].
     destruct (one_of_complete e' args rs v r A' E Ir) as [e2 [I2 A2]].
     exists e2. split; auto. apply in_flat_map. exists e'; auto.
+  Qed.
+
+  (** Candidates only ever get more values. *)
+  Definition extends (e e' : environment) : Prop := forall v, agrees e' v -> agrees e v.
+  Lemma extends_refl : forall e, extends e e.
+  Proof. intros e v A; auto. Qed.
+  Lemma extends_trans : forall a b c, extends a b -> extends b c -> extends a c.
+  Proof. intros a b c H I v A; auto. Qed.
+  Lemma extends_cons : forall e x a, lookup e x = None -> extends e ((x, a) :: e).
+  Proof.
+    intros e x a N v A y b H. apply A. simpl. destruct (Pos.eqb_spec y x); auto. subst. congruence.
+  Qed.
+  Lemma unify1_extends : forall e a v e', unify1 e a v = Some e' -> extends e e'.
+  Proof.
+    intros e a v e' H.
+    assert (P : match peval e a with Any => Some e | Undefined => None | Value w => if value_eqb w v then Some e else None end = Some e' -> extends e e').
+    { destruct (peval e a); try discriminate; [|destruct (value_eqb v0 v); try discriminate];
+        intros E; inversion E; apply extends_refl. }
+    destruct a; simpl in H; try (apply P; exact H).
+    destruct (lookup e x) eqn:E.
+    - destruct (value_eqb v0 v); inversion H. apply extends_refl.
+    - inversion H. apply extends_cons; auto.
+  Qed.
+  Lemma unify_extends : forall l e r e', unify e l r = Some e' -> extends e e'.
+  Proof.
+    induction l as [|a l IH]; intros e [|v r] e' H; simpl in H; try discriminate.
+    - inversion H. apply extends_refl.
+    - destruct (unify1 e a v) as [e1|] eqn:U; [|discriminate].
+      eapply extends_trans; [eapply unify1_extends | eapply IH]; eauto.
+  Qed.
+  Lemma one_of_extends : forall e args l e', In e' (one_of e args l) -> extends e e'.
+  Proof.
+    intros e args l e' I. unfold one_of in I. apply in_flat_map in I as [r [_ I]].
+    destruct (unify e args r) eqn:U; [|contradiction]. destruct I as [<-|[]]. eapply unify_extends; eauto.
+  Qed.
+  Lemma solve1_extends : forall e a b, extends e (solve1 e a b).
+  Proof.
+    intros e a b. unfold solve1. destruct a; try apply extends_refl.
+    destruct (lookup e x) eqn:E; try apply extends_refl. destruct (peval e b); try apply extends_refl.
+    apply extends_cons; auto.
+  Qed.
+  Lemma solve_extends : forall n l e, extends e (solve n l e).
+  Proof.
+    induction n as [|n IH]; intros l e; simpl; [apply extends_refl|].
+    eapply extends_trans; [|apply IH]. clear IH. generalize l at 1 as l'. intros l'. revert e.
+    induction l' as [|q l' IH]; intros e; simpl; [apply extends_refl|]. destruct q; auto.
+    eapply extends_trans; [|apply IH]. eapply extends_trans; apply solve1_extends.
+  Qed.
+  Definition all_extend (e : environment) (es : list environment) : Prop := forall e', In e' es -> extends e e'.
+  Lemma requirement_extends : forall rows q e es, all_extend e es -> all_extend e (meet_requirement rows q es).
+  Proof.
+    intros rw q e es A e' I. destruct q; simpl in I; auto. destruct (rw p); auto.
+    apply in_flat_map in I as [x [Ix I]]. apply (extends_trans e x); [apply A; exact Ix | eapply one_of_extends; exact I].
+  Qed.
+  Lemma solved_extends : forall l e es, all_extend e es -> all_extend e (solved l es).
+  Proof.
+    intros l e es A e' I. unfold solved in I. apply in_map_iff in I as [x [<- I]].
+    apply (extends_trans e x); [apply A; exact I | apply solve_extends].
+  Qed.
+  Lemma candidates_extend : forall rows f e, all_extend e (candidates rows f e).
+  Proof.
+    intros rw f e. unfold candidates. set (eqs := filter _ _). clearbody eqs.
+    assert (Start : all_extend e (solved eqs [e])).
+    { apply solved_extends. intros e' [<-|[]]. apply extends_refl. }
+    revert Start. generalize (solved eqs [e]). generalize (requirements f).
+    induction l as [|q l IH]; intros es A; simpl; auto. apply IH. destruct q; auto.
+    apply solved_extends. apply (requirement_extends rw (Needs p args)). auto.
+  Qed.
+  Lemma wished_extend : forall rows f e es, all_extend e es -> all_extend e (wished rows f es).
+  Proof.
+    intros rw f e es. unfold wished. revert es. generalize (wishes f).
+    induction l as [|q l IH]; intros es A; simpl; auto. apply IH. unfold meet_wish.
+    intros e' I. apply in_app_or in I as [I|I]; auto. destruct q; [|destruct I].
+    apply (requirement_extends rw (Needs p args) e es A). auto.
   Qed.
 End Matching.

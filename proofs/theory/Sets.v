@@ -254,10 +254,10 @@ Module Sets (L : LINE).
   Proof. intros; simpl. apply orb_false_r. Qed.
   Lemma holds_app : forall a b t, holds (a ++ b) t = holds a t || holds b t.
   Proof. intros; apply existsb_app. Qed.
-  Lemma holds_flat : forall (f : stretch -> times) l t,
+  Lemma holds_flat : forall A (f : A -> times) l t,
     holds (flat_map f l) t = true <-> exists s, In s l /\ holds (f s) t = true.
   Proof.
-    intros f l t; induction l as [|x r IH]; simpl.
+    intros A f l t; induction l as [|x r IH]; simpl.
     - split; [discriminate | intros [s [[] _]]].
     - rewrite holds_app, orb_true_iff, IH. split.
       + intros [H|[s [I H]]]; [exists x | exists s]; auto.

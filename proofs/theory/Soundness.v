@@ -1,7 +1,7 @@
 (** What is accepted holds. The theorems are at the end. *)
 
 From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language Matching Evaluation Checker Steps.
+From Tidelog Require Import Lines Sets Totals Language Matching Counting Formulas Evaluation Groups Checker Steps.
 Import ListNotations.
 
 Module Soundness (L : LINE) (V : VALUES).
@@ -41,6 +41,7 @@ Module Soundness (L : LINE) (V : VALUES).
     - intros m p l r t Hm R B H. destruct m; [contradiction| |]; simpl in H.
       + destruct (is_in maybe p) eqn:E; inversion R. subst. eapply given_row; eauto.
       + destruct (is_in there p) eqn:E; inversion R. subst. eapply given_row; eauto.
+    - intros g s t [].
     - intros g s t [].
   Qed.
 
@@ -128,9 +129,9 @@ Module Soundness (L : LINE) (V : VALUES).
         { destruct (behind c s) eqn:E; auto. apply orb_true_iff in Hl as [Hl|Hl].
           - apply andb_true_iff in Hl as [_ Hl]. rewrite (forward_speaks _ _ _ _ Hl Sp E) in B. discriminate.
           - rewrite (last_never _ s Hl) in E. discriminate. }
-        destruct (candidates_complete (rows k Maybe) (body rl) [] x (nil_agrees x)) as [e [Ie Ae]].
-        { apply (requirements_met Maybe k U M) with (f := body rl) (t := s); auto; [discriminate|].
-          apply orb_true_iff in Hl as [Hl|Hl].
+        assert (Hm : Maybe <> Surely) by discriminate.
+        destruct (expanded_complete k U M Maybe (body rl) [] x s Va Hm (nil_agrees x)) as [e [Ie Ae]]; auto.
+        { apply orb_true_iff in Hl as [Hl|Hl].
           - left. apply andb_true_iff in Hl as [Hl _]. auto.
           - right. intros y. apply last_never; auto. }
         rewrite forallb_forall in Hn. specialize (Hn e Ie).
@@ -228,19 +229,46 @@ Module Soundness (L : LINE) (V : VALUES).
     - intros p r u E. discriminate.
   Qed.
 
+  Lemma known_of_valid : forall M t, right_table M t -> valid (known_of t) M M.
+  Proof. intros M t [W Co]. apply known_in_valid; auto. Qed.
+  Lemma value_times_right : forall k M look f v u, valid k M M -> holds (value_times k look f) u = true -> sat M M v f u.
+  Proof.
+    intros k M look f v u Va H.
+    assert (S : forall g e v t, agrees e v -> holds (truth k Surely e g) t = true -> sat M M v g t).
+    { intros g e v0 t A. exact (truth_right k M M Va g Surely e v0 t A). }
+    assert (My : forall g e v t, agrees e v -> sat M M v g t -> holds (truth k MaybeThere e g) t = true).
+    { intros g e v0 t A. exact (truth_right k M M Va g MaybeThere e v0 t A). }
+    assert (Fr : forall own, free_of own []) by (intros own x a L; discriminate).
+    destruct f; try (eapply S; [apply nil_agrees | exact H]).
+    - cbn [value_times] in H. pose proof (peval_spec result [] v (nil_agrees v)) as Pe.
+      destruct (peval [] result) as [| |a]; try discriminate.
+      apply holds_flat in H as [z [_ H]].
+      destruct (judged_right M own r fn x f [] v a true _ u (nil_agrees v) (Fr own)
+        (fun s ps I Mt => settled_right k M M own r f (fun e => truth k Surely e f) (fun e => truth k MaybeThere e f) [] z s ps v u Va
+          (nil_agrees v) (Fr own) (S f) (My f) I Mt) H)
+        as [l [U [C T]]].
+      exists l. split; auto. split; auto. exists a. auto.
+    - cbn [value_times] in H. apply holds_flat in H as [z [_ H]].
+      eapply reached_right; [apply nil_agrees | apply Fr | | exact H].
+      intros e v0 t A Ht. cbv beta in Ht. rewrite meet_holds in Ht. apply andb_true_iff in Ht as [Ht _]. apply (S f e v0 t A Ht).
+  Qed.
+
   Lemma is_absent_right : forall M t a, right_table M t -> is_absent t a = true -> truly_absent M a.
   Proof.
-    intros M t [p q s|f s] [W Co] H; simpl in H.
-    - apply andb_true_iff in H as [H Hm]. apply andb_true_iff in H as [Hi Hw]. intros r u Q Hs Hr.
+    intros M t [p q s|f s|f s look] R H; simpl in H.
+    - destruct R as [W Co]. apply andb_true_iff in H as [H Hm]. apply andb_true_iff in H as [Hi Hw]. intros r u Q Hs Hr.
       assert (B : behind (until_ t) u = false).
       { apply (within_holds _ _ u) in Hw; auto. rewrite up_to_holds in Hw. apply negb_true_iff; auto. }
       apply (nothing_holds _ u) in Hm. rewrite meet_holds, Hs in Hm. simpl in Hm.
       assert (X : holds (times_matching (upper t) p q) u = true) by (apply matching_spec; exists r; auto). congruence.
     - intros v u Hs Sa. apply (nothing_holds _ u) in H. rewrite meet_holds, Hs in H. simpl in H.
-      set (k := known_in (held t) (upper t) (closed_ t) (upper t) (closed_ t) (until_ t)) in *.
-      assert (Va : valid k M M) by (apply known_in_valid; auto).
+      set (k := known_of t) in *.
+      assert (Va : valid k M M) by (apply known_of_valid; auto).
       assert (Hm : Maybe <> Surely) by discriminate.
-      rewrite (exists_maybe k M M Maybe [] f [] v u Va Hm (truth_right k M M Va f Maybe) (nil_agrees v) Sa) in H. discriminate.
+      rewrite (anywhere_complete k M M Maybe f v u Va Hm Sa) in H. discriminate.
+    - intros v u Hs. pose proof (known_of_valid M t R) as Va. apply (within_holds _ _ _ H) in Hs.
+      destruct f; try (apply (value_times_right (known_of t) M look _ v u Va Hs)).
+      cbn [valued_times] in Hs. rewrite stepped_spec in Hs. simpl. apply (value_times_right (known_of t) M look f v _ Va Hs).
   Qed.
 
   (** ** Rules that are left out
@@ -292,8 +320,8 @@ Module Soundness (L : LINE) (V : VALUES).
     eapply holds_right; [apply St | apply Ke | | exact Ve].
     intros a n _ Ca. unfold check_absence in Ca.
     destruct (nth_error (map (tabulate fuel pb) asked) n) as [[t|]|] eqn:N; try discriminate.
-    apply expect_true in Ca. apply nth_error_In in N. apply in_map_iff in N as [r [N _]].
-    eapply is_absent_right; [|exact Ca]. eapply tabulate_right; eauto.
+    destruct (is_absent t a) eqn:Ia; [|discriminate]. apply nth_error_In in N. apply in_map_iff in N as [r [N _]].
+    eapply is_absent_right; [|exact Ia]. eapply tabulate_right; eauto.
   Qed.
 
   (** A fact that is said not to hold does not hold at all its times. *)

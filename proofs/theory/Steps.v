@@ -1,7 +1,7 @@
 (** What each step of a certificate says is so, if what it calls absent is. *)
 
 From Coq Require Import Bool List PArith.
-From Tidelog Require Import Lines Sets Language Matching Evaluation Checker.
+From Tidelog Require Import Lines Sets Totals Language Matching Counting Formulas Evaluation Groups Checker.
 Import ListNotations.
 
 Module Steps (L : LINE) (V : VALUES).
@@ -15,6 +15,7 @@ Module Steps (L : LINE) (V : VALUES).
     match a with
     | NoRows p q s => forall r t, matches q r = true -> holds s t = true -> ~ M p r t
     | NoFormula f s => forall v t, holds s t = true -> ~ sat M M v f t
+    | Valued f s _ => forall v t, holds s t = true -> sat M M v f t
     end.
   (** The data, as an interpretation. *)
   Definition as_given (w : world) : interpretation :=
@@ -145,12 +146,14 @@ Module Steps (L : LINE) (V : VALUES).
     - intros m p q r t Hm H Q. destruct m; [contradiction| |]; rewrite others_holds; apply negb_true_iff;
         (match goal with |- holds ?s t = false => destruct (holds s t) eqn:E; auto end; exfalso;
          unfold holds in E; apply existsb_exists in E as [s [I E]];
-         apply in_flat_map in I as [[p' q' s'|] [Ia I]]; [|contradiction];
+         apply in_flat_map in I as [[p' q' s'| |] [Ia I]]; try contradiction;
          destruct (Pos.eqb_spec p p'); [subst p'|contradiction];
          simpl in I; destruct (covers q' q) eqn:Cv; [|contradiction];
          refine (A _ Ia r t _ _ H); [eapply covers_matches; eauto | apply holds_spec; exists s; auto]).
     - intros m p l' r t Hm R. destruct m; [contradiction| |]; discriminate.
-    - intros g s t I H v. apply in_flat_map in I as [[|f s'] [Ia I]]; [contradiction|].
+    - intros g s t I H v. apply in_flat_map in I as [[|f s'|] [Ia I]]; try contradiction.
+      destruct I as [I|[]]. inversion I. subst. apply (A _ Ia v t H).
+    - intros g s t I H v. apply in_flat_map in I as [[| |f s' look] [Ia I]]; try contradiction.
       destruct I as [I|[]]. inversion I. subst. apply (A _ Ia v t H).
   Qed.
 
@@ -159,12 +162,13 @@ Module Steps (L : LINE) (V : VALUES).
     (given : forall k f, P (Given k f)) (lemma : forall f, P (Lemma_ f))
     (parts : forall f l, (forall x, In x l -> P x) -> P (Parts f l))
     (step : forall f n hints l, (forall x, In x l -> P x) -> P (Step f n hints l))
-    (gone : forall a n, P (Absent a n)) (x : proof) : P x :=
+    (gone : forall a n, P (Absent a n))
+    (counted : forall f s look n more l, (forall x, In x l -> P x) -> P (Aggregated f s look n more l)) (x : proof) : P x :=
     let all := fix all (l : list proof) : forall x, In x l -> P x :=
       match l with
       | [] => fun _ i => match i with end
       | y :: r => fun x i => match i with
-          | or_introl e => eq_ind y P (proof_induction P given lemma parts step gone y) x e
+          | or_introl e => eq_ind y P (proof_induction P given lemma parts step gone counted y) x e
           | or_intror j => all r x j end
       end in
     match x with
@@ -173,6 +177,7 @@ Module Steps (L : LINE) (V : VALUES).
     | Parts f l => parts f l (all l)
     | Step f n hints l => step f n hints l (all l)
     | Absent a n => gone a n
+    | Aggregated f s look n more l => counted f s look n more l (all l)
     end.
 
   (** All absences of a proof, with the tables in which they are looked up. *)
@@ -181,10 +186,25 @@ Module Steps (L : LINE) (V : VALUES).
     | Given _ _ | Lemma_ _ => []
     | Parts _ l | Step _ _ _ l => flat_map rests_on l
     | Absent a n => [(a, n)]
+    | Aggregated f s look n _ l => (Valued f s look, n) :: flat_map rests_on l
     end.
 
   Definition says (M : interpretation) (x : proof) : Prop :=
-    match x with Absent a _ => truly_absent M a | _ => forall f, claim x = Some f -> is_true M f end.
+    are_true M (facts_of x) /\ forall a, In a (absences_of x) -> truly_absent M a.
+  Lemma says_claim : forall M x f, says M x -> claim x = Some f -> is_true M f.
+  Proof. intros M x f [S _] C. apply S. destruct x; simpl in *; inversion C; subst; simpl; auto. Qed.
+  Lemma says_fact : forall M x f, claim x = Some f -> is_true M f -> says M x.
+  Proof.
+    intros M x f C T. split.
+    - intros g I. destruct x; simpl in *; inversion C; subst; destruct I as [<-|[]]; auto.
+    - intros a I. destruct x; simpl in *; try discriminate; contradiction.
+  Qed.
+  Lemma known_from_valid : forall M l, (forall x, In x l -> says M x) -> valid (known_from l) M M.
+  Proof.
+    intros M l S. apply known_by_valid.
+    - apply adds_true; [|intros h []]. intros h I. apply in_flat_map in I as [y [Iy I]]. destruct (S y Iy) as [F _]. apply F; auto.
+    - intros a I. apply in_flat_map in I as [y [Iy I]]. destruct (S y Iy) as [_ A]. apply A; auto.
+  Qed.
 
   Lemma expect_true : forall b why, expect b why = None -> b = true.
   Proof. intros [] why; simpl; congruence. Qed.
@@ -204,37 +224,41 @@ Module Steps (L : LINE) (V : VALUES).
   Proof.
     intros pb tables lemmas D M Mo Da Le. induction x using proof_induction; intros above Ab Ch.
     - simpl in Ch. unfold check_given in Ch. destruct (nth_error (data pb) k) as [w|] eqn:N; [|discriminate].
-      apply expect_true in Ch. intros g E t H. inversion E. subst g.
+      apply expect_true in Ch. eapply says_fact; [reflexivity|]. intros t H.
       apply (within_holds _ _ _ Ch), times_in_spec in H. apply Mo, Da.
       destruct H as [g [I H]]. exists g. split; auto. apply in_concat. exists w. split; auto. eapply nth_error_In; eauto.
-    - simpl in Ch. apply expect_true in Ch. intros g E t H. inversion E. subst g.
+    - simpl in Ch. apply expect_true in Ch. eapply says_fact; [reflexivity|]. intros t H.
       apply (within_holds _ _ _ Ch), times_in_spec in H. eapply given_true; eauto.
     - simpl in Ch. apply and_then_true in Ch as [Ch Cp]. apply expect_true in Ch.
       apply andb_true_iff in Ch as [Ch _]. apply andb_true_iff in Ch as [Cs Cw].
-      intros g E t H'. inversion E. subst g. apply (within_holds _ _ _ Cw), holds_all in H' as [g [I H']].
+      eapply says_fact; [reflexivity|]. intros t H'. apply (within_holds _ _ _ Cw), holds_all in H' as [g [I H']].
       unfold claims in I. apply in_flat_map in I as [y [Iy I]].
       destruct (claim y) as [g'|] eqn:Cl; [|contradiction]. destruct I as [<-|[]].
       pose proof (checks_all _ _ Cp y Iy) as Cy.
       assert (Sy : says M y).
       { apply (H y Iy above); auto. intros a n In'. apply Ab. simpl. apply in_flat_map. exists y; auto. }
       rewrite forallb_forall in Cs. specialize (Cs y Iy). rewrite Cl in Cs. apply is_fact_true in Cs as [C1 C2].
-      assert (is_true M g') by (destruct y; simpl in Cl; try discriminate; apply Sy; auto).
+      assert (is_true M g') by (eapply says_claim; eauto).
       rewrite <- C1, <- C2. auto.
     - simpl in Ch. apply and_then_true in Ch as [_ Ch]. apply and_then_true in Ch as [Cs Cp].
-      intros g E t H'. inversion E. subst g. unfold check_step in Cs.
+      eapply says_fact; [reflexivity|]. intros t H'. unfold check_step in Cs.
       destruct (nth_error (rules pb) n) as [rl|] eqn:N; [|discriminate]. apply expect_true in Cs.
       apply andb_true_iff in Cs as [C1 C2]. apply Pos.eqb_eq in C1. rewrite <- C1.
       assert (All : forall y, In y l -> says M y).
       { intros y Iy. apply (H y Iy (f :: above)); [|apply (checks_all _ _ Cp y Iy)].
         intros a m I. apply Ab. simpl. apply in_flat_map. exists y; auto. }
       apply (within_holds _ _ _ C2) in H'. eapply given_by_true; [|exact Mo|eapply nth_error_In; exact N|exact H'].
-      apply known_by_valid.
-      + apply adds_true; [|intros h []]. intros h I. unfold claims in I. apply in_flat_map in I as [y [Iy I]].
-        destruct (claim y) as [h'|] eqn:Cl; [|contradiction]. destruct I as [<-|[]].
-        specialize (All y Iy). destruct y; simpl in Cl; try discriminate; apply All; auto.
-      + intros a I. unfold absences in I. apply in_flat_map in I as [y [Iy I]].
-        destruct y; try contradiction. destruct I as [<-|[]]. apply (All _ Iy).
-    - simpl in *. apply (Ab a n); auto.
+      apply known_from_valid. exact All.
+    - simpl in *. split; [intros g []|]. intros b [<-|[]]. apply (Ab a n); auto.
+    - simpl in Ch. apply and_then_true in Ch as [Ca Ch]. apply and_then_true in Ch as [_ Cp].
+      assert (All : forall y, In y l -> says M y).
+      { intros y Iy. apply (H y Iy above); [|apply (checks_all _ _ Cp y Iy)].
+        intros a m I. apply Ab. simpl. right. apply in_flat_map. exists y; auto. }
+      split.
+      + intros g I. simpl in I. apply in_flat_map in I as [y [Iy I]]. destruct (All y Iy) as [F _]. apply F; auto.
+      + intros a I. simpl in I. destruct I as [<-|I].
+        * apply (Ab _ n); [left; reflexivity | exact Ca].
+        * apply in_flat_map in I as [y [Iy I]]. destruct (All y Iy) as [_ A]. apply A; auto.
   Qed.
 
   Lemma lemmas_right : forall pb tables D M,
@@ -250,7 +274,7 @@ Module Steps (L : LINE) (V : VALUES).
       assert (Sx : says M x).
       { eapply check_right; eauto. intros a n I. apply Ab. simpl. apply in_or_app. auto. }
       apply (IH _ _) in Ch; auto.
-      + apply add_true; auto. destruct x; simpl in Cl; try discriminate; apply Sx; auto.
+      + apply add_true; auto. eapply says_claim; eauto.
       + intros a n I. apply Ab. simpl. apply in_or_app. auto.
   Qed.
 
@@ -272,7 +296,7 @@ Module Steps (L : LINE) (V : VALUES).
     assert (Sx : says M x).
     { eapply check_right; eauto. intros a n I. apply Ab. rewrite flat_map_app. apply in_or_app. right.
       simpl. rewrite app_nil_r. auto. }
-    assert (T : is_true M g) by (destruct x; simpl in Cx; try discriminate; apply Sx; auto).
+    assert (T : is_true M g) by (eapply says_claim; eauto).
     intros t H. rewrite <- E1, <- E2. apply T. apply (within_holds _ _ _ C3 H).
   Qed.
 End Steps.

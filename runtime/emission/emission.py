@@ -66,6 +66,9 @@ class Emission(ABC):
             answers += self.receive(predicate, (), POS, Notices((), ended) if ended else None)
         return answers
 
+    def wait_for_others(self, ahead: int) -> None:  # noqa: B027 - most tell of an output whatever is known of others
+        """Other outputs are told elsewhere. Of these and its own, the one known least lies so far ahead of the watermark."""
+
     def standing(self, predicate: str) -> list[tuple[Row, int]]:
         """The rows of a predicate that stand, and since when."""
         return []

@@ -30,7 +30,9 @@ class Step(msgspec.Struct, array_like=True, frozen=True):
 class Portion(msgspec.Struct, array_like=True, frozen=True, tag=0):
     """What of a delivery concerns an actor: facts of the stream, what steps of other islands have sent, the frontier.
 
-    The other members are those of a `Delivery`. With `comes_up` all steps come as far as the frontier allows.
+    The other members are those of a `Delivery`. With `comes_up` all steps come as far as the frontier allows. At the
+    stream's end, `before` is how far all was known until then, and `ends` has the imported steps that are not known for all
+    times, with up to when they are.
     """
 
     frontier: int
@@ -40,6 +42,8 @@ class Portion(msgspec.Struct, array_like=True, frozen=True, tag=0):
     points: Sequence[int] = ()
     arrivals: Sequence[Fact] = ()
     comes_up: bool = False
+    before: int = NEG
+    ends: dict[str, int] = {}
 
 
 class Presume(msgspec.Struct, array_like=True, frozen=True, tag=1):
@@ -80,7 +84,21 @@ class Begin(msgspec.Struct, array_like=True, frozen=True, tag=8):
     """The first message, but where a state follows: what do the program's own facts give?"""
 
 
-Told = Begin | Portion | Presume | Rest | Finish | Save | Load | Hear | Count
+class Follow(msgspec.Struct, array_like=True, frozen=True, tag=9):
+    """The stream has ended, and has come as far as `present` for some shard: follow a loop to its own end, and keep that."""
+
+    loop: int
+    present: int
+
+
+class Conclude(msgspec.Struct, array_like=True, frozen=True, tag=10):
+    """It is known of all shards whether a loop that was followed comes to an end: tell what follows."""
+
+    loop: int
+    is_endless: bool
+
+
+Told = Begin | Portion | Presume | Rest | Finish | Save | Load | Hear | Count | Follow | Conclude
 """What an actor is told."""
 
 
@@ -88,7 +106,9 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True, tag=0):
     """What follows: answers, violations, and what the steps send that others read.
 
     `look` is the least frontier of which the actor has to be told though it gets no fact, `heard` what a step took (from
-    whom) or sent (no name), where somebody listens.
+    whom) or sent (no name), where somebody listens. When the stream has ended, `open_loops` are those that are to be
+    followed by all shards together, each with how far the stream has come, `passes` the times of one that was followed, and
+    `ends` the steps that others read that are not known for all times, with up to when they are.
     """
 
     answers: Sequence[Record] = ()
@@ -96,6 +116,9 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True, tag=0):
     sent: Sequence[Step] = ()
     look: int = POS
     heard: Sequence[tuple[str, Step]] = ()
+    open_loops: dict[int, int] = {}
+    passes: Sequence[int] = ()
+    ends: dict[str, int] = {}
 
 
 class Saved(msgspec.Struct, array_like=True, frozen=True, tag=1):
@@ -154,3 +177,27 @@ def packed_sent(sent: Sequence[Sent]) -> list[Step]:
 def unpacked_sent(sent: Sequence[Step]) -> list[Sent]:
     """The other way."""
     return [(item.step, item.facts, None if item.begun is None else Notices(item.begun, item.ended)) for item in sent]
+
+
+def in_order(sent: list[Step]) -> list[Step]:
+    """What several shards have sent of one step as one message, by the begins of its facts, as one network would."""
+    if len({item.step for item in sent}) == len(sent):
+        return sent
+    by_step: dict[str, list[Step]] = {}
+    for item in sent:
+        by_step.setdefault(item.step, []).append(item)
+    return [_together(name, parts) if len(parts) > 1 else parts[0] for name, parts in by_step.items()]
+
+
+def _together(step: str, parts: Sequence[Step]) -> Step:
+    facts = [fact for part in parts for fact in part.facts]
+    if all(part.begun is None for part in parts):
+        return Step(step, sorted(facts, key=_begin))
+    notices = Notices()
+    for part in parts:  # what begins and ends within them is a fact
+        notices.follow_with(Notices(part.begun or (), part.ended), facts)
+    return Step(step, sorted(facts, key=_begin), list(notices.begun.items()), notices.ended)
+
+
+def _begin(fact: Fact) -> int:
+    return fact[1]

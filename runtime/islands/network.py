@@ -4,6 +4,8 @@ A delivery **passes** the islands level by level: those that import nothing firs
 actor is told of it where it gets facts, or where the frontier has come to its `look`; all others are not waited for. So a
 shard without facts holds back nobody. Deliveries pass one behind the other, several at a time: an island is told of one once
 the one before has been told, and what it imports is there. They **land** in their order, each with all that follows from it.
+
+Behind the stream's end, shards follow a loop together: each tells the times that come, then all hear whether they end.
 """
 
 from __future__ import annotations
@@ -13,15 +15,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tidelog.operators.stores.notices import Notices
 from tidelog.plans.data.changes import ChangeRecord
-from tidelog.plans.data.facts import Fact, Record
-from tidelog.plans.data.timeline import NEG
+from tidelog.plans.data.facts import Fact, Record, format_atom
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.islands.island import Island, owner
 from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.actors import Actor
-from tidelog.runtime.islands.messages import Begin, Finish, Hear, Outcome, Portion, Presume, Reply, Rest, Step, Told
+from tidelog.runtime.islands.messages import (
+    Begin,
+    Conclude,
+    Finish,
+    Follow,
+    Hear,
+    Outcome,
+    Portion,
+    Presume,
+    Reply,
+    Rest,
+    Step,
+    Told,
+    in_order,
+)
+from tidelog.runtime.network.clock import has_no_end
 
 MOST_OWNERS = 1_000_000
 """How many values of keys are known with their shards, before all of them are forgotten."""
@@ -59,6 +75,13 @@ class _Passage:
     level: int = -1
     waits: int = 0
     outcomes: list[tuple[int, Outcome]] = field(default_factory=list)
+    open_loops: dict[int, dict[int, int]] = field(default_factory=dict)
+    """For each actor the loops that shards have to follow behind the stream's end."""
+    ends: dict[int, dict[str, int]] = field(default_factory=dict)
+    """For each actor the steps that are not known for all times then."""
+    followed: tuple[int, int] | None = None
+    passes: set[int] = field(default_factory=set)
+    """The island and its loop that is followed just now, and the times that it has come to."""
 
 
 class IslandNetwork:
@@ -86,7 +109,7 @@ class IslandNetwork:
         self._held = frozenset(held)
         self._open: deque[_Passage] = deque()
         self._number = 0
-        self._frontier = self._landed_at = NEG
+        self._frontier = self._landed_at = self._before = NEG
         self._is_advancing = False
         for actor in self.actors:
             actor.set_aside = self._set_aside
@@ -103,6 +126,8 @@ class IslandNetwork:
 
     def deliver(self, delivery: Delivery, *, is_last: bool = False) -> int:
         """Send a delivery on its way, to all actors if it is one of the last; returns its number."""
+        if self._frontier < POS:
+            self._before = self._frontier
         self._frontier = max(self._frontier, delivery.frontier)
         passage = _Passage(0, self._frontier, None, delivery.start, delivery.points, delivery.arrivals, is_for_all=is_last)
         for predicate, facts in delivery.facts.items():
@@ -215,15 +240,38 @@ class IslandNetwork:
         ahead = len(self._levels)
         has_moved = False
         for passage in self._open:
-            while not passage.waits and passage.level + 1 < ahead:
-                passage.level += 1
+            while not passage.waits:
+                if not self._go_behind_the_end(passage):
+                    if passage.level + 1 >= ahead:
+                        break
+                    passage.level += 1
+                    for island in self._levels[passage.level]:
+                        self._tell(passage, island)
                 has_moved = True
-                for island in self._levels[passage.level]:
-                    self._tell(passage, island)
-            ahead = passage.level + 1
-            if not ahead:
+            ahead = passage.level if passage.is_for_all and passage.waits else passage.level + 1  # shards may have to go on
+            if ahead <= 0:
                 break
         return has_moved
+
+    def _go_behind_the_end(self, passage: _Passage) -> bool:
+        """All shards have said how far they are: tell them what to do about a loop; returns whether there is one."""
+        message: Follow | Conclude
+        if passage.followed is not None:
+            island, loop = passage.followed
+            message = Conclude(loop, is_endless=has_no_end(len(passage.passes)))
+            passage.followed, passage.passes = None, set()
+        else:
+            index = next((index for index, loops in passage.open_loops.items() if loops), None)
+            if index is None:
+                return False
+            island, loop = self.actors[index].island, min(passage.open_loops[index])
+            own = range(self._first[island], self._first[island] + len(self.shards[island]))
+            present = max(loops[loop] for index in own if loop in (loops := passage.open_loops.get(index, {})))
+            message = Follow(loop, present)
+            passage.followed = island, loop
+        for index, actor in enumerate(self.shards[island], self._first[island]):
+            self._ask(passage, index, actor, message)
+        return True
 
     def _is_through(self, passage: _Passage) -> bool:
         return not passage.waits and passage.level + 1 >= len(self._levels)
@@ -231,7 +279,7 @@ class IslandNetwork:
     def _tell(self, passage: _Passage, island: int) -> None:
         first = self._first[island]
         for index, actor in enumerate(self.shards[island], first):
-            facts, remote = passage.facts.pop(index, {}), _in_order(passage.remote.pop(index, []))
+            facts, remote = passage.facts.pop(index, {}), in_order(passage.remote.pop(index, []))
             is_due = remote or (
                 isinstance(passage.message, Presume | Rest)  # which ask of all times so far
                 if passage.message is not None
@@ -253,10 +301,20 @@ class IslandNetwork:
                     passage.points if self._follows_arrivals else (),
                     passage.arrivals,
                     passage.comes_up,
+                    self._before,
+                    self._ends_of(passage, island),
                 )
                 self._ask(passage, index, actor, portion)
             if passage.message is not None:
                 self._ask(passage, index, actor, passage.message)
+
+    def _ends_of(self, passage: _Passage, island: int) -> dict[str, int]:
+        """What an island imports that is not known for all times though the stream has ended: up to when all know it."""
+        imports = self._islands[island].imports
+        found: dict[str, int] = {}
+        for step, known in (item for ends in passage.ends.values() for item in ends.items() if item[0] in imports):
+            found[step] = min(known, found.get(step, POS))
+        return found
 
     def _ask(self, passage: _Passage, index: int, actor: Actor, message: Told) -> None:
         passage.waits += 1
@@ -265,6 +323,9 @@ class IslandNetwork:
             passage.waits -= 1
             if isinstance(reply, Outcome):
                 passage.outcomes.append((index, reply))
+                passage.passes.update(reply.passes)
+                if passage.is_for_all:
+                    passage.open_loops[index], passage.ends[index] = reply.open_loops, reply.ends
                 for item in reply.sent:
                     self._pass_on(passage, item)
 
@@ -351,6 +412,8 @@ class IslandNetwork:
             heard += outcome.heard
             if self._held:
                 held += [item for item in outcome.sent if item.step in self._held]
+        if self._follows_arrivals:
+            answers.sort(key=_point)
         return Landed(passage.number, passage.frontier, answers, violations, held, heard)
 
     def look(self) -> int:
@@ -363,28 +426,8 @@ class IslandNetwork:
             actor.close()
 
 
-def _in_order(sent: list[Step]) -> list[Step]:
-    """What several shards have sent of one step as one message, by the begins of its facts, as one network would."""
-    if len({item.step for item in sent}) == len(sent):
-        return sent
-    by_step: dict[str, list[Step]] = {}
-    for item in sent:
-        by_step.setdefault(item.step, []).append(item)
-    return [_together(name, parts) if len(parts) > 1 else parts[0] for name, parts in by_step.items()]
-
-
-def _together(step: str, parts: Sequence[Step]) -> Step:
-    facts = [fact for part in parts for fact in part.facts]
-    if all(part.begun is None for part in parts):
-        return Step(step, sorted(facts, key=_begin))
-    notices = Notices()
-    for part in parts:  # what begins and ends within them is a fact
-        notices.follow_with(Notices(part.begun or (), part.ended), facts)
-    return Step(step, sorted(facts, key=_begin), list(notices.begun.items()), notices.ended)
-
-
-def _begin(fact: Fact) -> int:
-    return fact[1]
+def _point(answer: Record) -> tuple[int, str]:
+    return answer[2], format_atom(answer[0], answer[1])
 
 
 def _index(outcome: tuple[int, Outcome]) -> int:

@@ -44,6 +44,17 @@ class PackedWork(msgspec.Struct, array_like=True, frozen=True):
     exports: tuple[str, ...]
     prospects: bool
     most: int | None
+    shared: frozenset[int]
+    ahead: int
+
+    @classmethod
+    def of(cls, work: Work) -> PackedWork:
+        return cls(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most, work.shared, work.ahead)
+
+    def unpacked(self) -> Work:
+        return Work(
+            unpack_plan(self.plan, "a worker"), self.emit, self.exports, self.prospects, self.most, self.shared, self.ahead
+        )
 
 
 class Nursery:
@@ -55,9 +66,7 @@ class Nursery:
     def __init__(self, works: Sequence[Work], selector: selectors.BaseSelector, supervision: Supervision) -> None:
         self._selector = selector
         self._memory, self._limit = supervision.memory, supervision.answers_within
-        self._packed = msgspec.msgpack.encode(
-            [PackedWork(pack_plan(work.plan), work.emit, work.exports, work.prospects, work.most) for work in works]
-        )
+        self._packed = msgspec.msgpack.encode([PackedWork.of(work) for work in works])
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
 
@@ -162,7 +171,7 @@ def main(descriptor: int, memory: int) -> None:
     link = socket.socket(fileno=descriptor)
     size = int.from_bytes(_read(link, _HEAD), "big")
     packed = msgspec.msgpack.decode(_read(link, size), type=list[PackedWork])
-    works = [Work(unpack_plan(item.plan, "a worker"), item.emit, item.exports, item.prospects, item.most) for item in packed]
+    works = [item.unpacked() for item in packed]
     parts = [Part(work) for work in works]
     collect_steadily()  # what workers share with the nursery is not looked through again by each of them
     while True:

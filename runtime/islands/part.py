@@ -12,16 +12,18 @@ import msgspec
 from tidelog.operators.stores.notices import Notices
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.data.facts import Fact
-from tidelog.plans.data.timeline import NEG
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import OperatorError, StateError
 from tidelog.plans.plan.plan import Plan
 from tidelog.runtime.intake.intake import Delivery
 from tidelog.runtime.islands.dividing import catch_up
 from tidelog.runtime.islands.messages import (
     Begin,
+    Conclude,
     Counted,
     Failed,
     Finish,
+    Follow,
     Hear,
     Load,
     Outcome,
@@ -47,7 +49,8 @@ from tidelog.runtime.ports.interfaces import EmitMode
 class Work:
     """What an actor is to run: the plan of its island, the form of its answers, the steps that others read.
 
-    `most` is how many rows it may hold.
+    `most` is how many rows it may hold, `shared` the loops of which other actors have other rows. Of
+    the outputs of all islands, the one known least is so far `ahead` of the watermark.
     """
 
     plan: Plan
@@ -55,6 +58,8 @@ class Work:
     exports: tuple[str, ...] = ()
     prospects: bool = True
     most: int | None = None
+    shared: frozenset[int] = frozenset()
+    ahead: int = 0
 
 
 class Part:
@@ -63,10 +68,12 @@ class Part:
     def __init__(self, work: Work) -> None:
         self._bound = StateBound(work.most)
         self._outlet = Exporting(work.plan, work.emit, self._bound, work.exports)
-        self._network = Network(work.plan, self._outlet, self._bound, work.prospects, exports=work.exports)
+        self._outlet.emission.wait_for_others(work.ahead)
+        self._network = Network(work.plan, self._outlet, self._bound, work.prospects, (), work.exports, work.shared)
         self._bound.watch("answers", self._waiting)
         self._heard: list[tuple[str, Step]] = []
         self._listened: set[str] = set()
+        self._exports = work.exports
         self._seconds = 0.0
 
     def tell(self, message: Told) -> Reply:
@@ -87,6 +94,8 @@ class Part:
     def _take(self, message: Told) -> Reply:
         network = self._network
         if isinstance(message, Portion):
+            if message.frontier >= POS and network.watermark < POS:
+                network.ends.come(message.before, message.ends)
             network.deliver(_delivery(message), unpacked_sent(message.remote))
             if message.comes_up:
                 catch_up(network)
@@ -100,6 +109,8 @@ class Part:
             network.rest()
         elif isinstance(message, Finish):
             self._outlet.finish()
+        elif isinstance(message, Follow | Conclude):
+            return self._go_behind_the_end(message)
         elif isinstance(message, Hear):
             self._listen(message.steps)
         elif isinstance(message, Save):
@@ -110,8 +121,15 @@ class Part:
             return self._count()
         return self._outcome()
 
-    def _outcome(self) -> Outcome:
-        outlet = self._outlet
+    def _go_behind_the_end(self, message: Follow | Conclude) -> Outcome:
+        ends = self._network.ends
+        if isinstance(message, Follow):
+            return self._outcome(ends.follow(message.loop, message.present))
+        ends.conclude(message.loop, is_endless=message.is_endless)
+        return self._outcome()
+
+    def _outcome(self, passes: Sequence[int] = ()) -> Outcome:
+        outlet, network = self._outlet, self._network
         answers, outlet.answers = outlet.answers, []
         violated, outlet.violated = outlet.violated, []
         sent, outlet.sent = outlet.sent, []
@@ -120,8 +138,11 @@ class Part:
             answers,
             [(item.rule, item.facts, item.during, item.lo, item.hi) for item in violated],
             packed_sent(sent),
-            self._network.next_look(),
+            network.next_look(),
             heard,
+            network.ends.open_loops() if network.watermark >= POS else {},
+            passes,
+            network.ends.known(self._exports) if network.watermark >= POS else {},
         )
 
     # --- state ----------------------------------------------------------------------------------------------------------

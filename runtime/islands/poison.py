@@ -77,8 +77,9 @@ class Search:
         violated = [found for _, outcome in self._taken for found in outcome.violated]
         sent = [found for _, outcome in self._taken for found in outcome.sent]
         heard = [found for _, outcome in self._taken for found in outcome.heard]
-        look = self._taken[-1][1].look
-        return Outcome(answers, violated, sent, look, heard), [piece for piece, _ in self._taken]
+        last = self._taken[-1][1]  # how far all is known then
+        whole = msgspec.structs.replace(last, answers=answers, violated=violated, sent=sent, heard=heard)
+        return whole, [piece for piece, _ in self._taken]
 
     def _require(self, piece: Portion) -> None:
         failed = self._try(piece)

@@ -487,7 +487,10 @@ def _local(work: Work, *, anew: bool = False) -> Opened:
 
 def _work(plan: Plan, island: Island, settings: Settings, kept: frozenset[str], shards: int) -> Work:
     part = island_plan(plan, island)
+    shared: frozenset[int] = frozenset()
     if island.key is not None and shards > 1:
         part = spread_plan(part, island)
+        shared = frozenset(loop.number for loop in part.loops if loop.order and loop.members[0] in island.columns)
     exports = tuple(dict.fromkeys((*island.exports, *(name for name in kept if name in part.outputs))))
-    return Work(part, settings.emit, exports, settings.prospects, settings.max_state)
+    ahead = min([plan.leads[step] for step in plan.outputs.values()], default=0)
+    return Work(part, settings.emit, exports, settings.prospects, settings.max_state, shared, ahead)

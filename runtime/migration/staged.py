@@ -16,7 +16,6 @@ import msgspec
 
 from tidelog.plans.analysis.physical.identity import identify
 from tidelog.plans.compiling.compile import compile_program
-from tidelog.plans.data.facts import Record
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.stages.stages import Stage
 from tidelog.plans.tree.syntax import Ask, Output, Rule, Value
@@ -26,7 +25,7 @@ from tidelog.runtime.journal.events import Event, Marked, Taken, count_facts, pa
 from tidelog.runtime.migration.backfill import Begin, Filling
 from tidelog.runtime.migration.changing import Becoming, Changing, Standing, end_of, same_steps
 from tidelog.runtime.ports.durability import Input
-from tidelog.runtime.ports.interfaces import Batch, Rejected, StageMode
+from tidelog.runtime.ports.interfaces import Batch, Rejected, StageAnswers, StageMode
 from tidelog.runtime.ports.stage_changes import ChangedStage, StageStanding
 from tidelog.runtime.sessions.staged import Known, StageRun, known_in
 
@@ -194,10 +193,10 @@ def change_stage(
         raise ValueError("a stage was there, or is there")
     was, is_now = before or _without_rules(some), now or _without_rules(some)
     old = go_on_by_rows(NotingRun(was, owns, emit=emit, start=standing.start), owns, standing.state)
-    ahead: list[Record] = []
+    ahead = StageAnswers()
     if standing.watermark is not None:  # it need not have been told: until it is due, it has nothing to say
         old.advance(standing.watermark)
-        said = old.pull().told
+        said = old.pull()
         if standing.state is not None and is_of_columns(standing.state):  # by rows it may say a little more at once
             ahead = said
     # where nothing came for a stage that was there, that is known from the begin on
@@ -209,13 +208,15 @@ def change_stage(
     begin = Begin(known.events, stored.intake.snapshot(), standing.reach, standing.endless)
     changing = Changing(Standing(stored, begin, known.heard), told, _Blocks(journal), standing.other)
     becomings = changing.becomings()
+    kept = {item.name for item in becomings if item.fate == "kept"}
     state, records = changing.go_on()
     endless = sorted(standing.endless)
     new.go_on_as_one(state, Known(standing.reach, endless, dict(changing.heard), known.events, known.marked))
     return ChangedStage(
         new.snapshot(),
         new.deadline(),
-        ahead + [record for record in records if new.counts(record) or old.counts(record)],
+        ahead.told + [record for record in records if new.counts(record) or old.counts(record)],
+        [record for record in ahead.passed if record[0] in kept],
         msgspec.msgpack.encode(becomings),
         all(item.fate == "kept" for item in becomings),
         noted,

@@ -79,7 +79,7 @@ class Clock:
     """The parts of a clocked loop, and how far it has come.
 
     `known` is the time up to which all of it is known, `present` how far the stream has come, as its facts tell, too, and
-    `running` the part that is or was at work last.
+    `running` the part that is or was at work last. `passes` are the times of those beyond the end of the stream.
     """
 
     def __init__(self, loop: Loop, parts: Sequence[Part], inner: Mapping[str, Sequence[Entry]]) -> None:
@@ -88,6 +88,7 @@ class Clock:
         self.running = parts[0]
         self.known = self.present = NEG
         self.unfinished = False
+        self.passes: list[int] = []
         self._reached = dict.fromkeys(loop.entries, NEG)
         self._number = {name: number for number, part in enumerate(parts) for name in part.members}
         readers = {name: [(self._number[reader], (reader, port)) for reader, port in read] for name, read in inner.items()}
@@ -102,6 +103,10 @@ class Clock:
         part.bring((step, port), facts, notices, self.known + 1 if self.known > NEG else NEG)
         begins = [lo for _, lo, _ in facts] if notices is None else [*[lo for _, lo, _ in facts], *notices.begun.values()]
         self.present = max([self.present, *begins])
+
+    def come_to(self, time: int) -> None:
+        """The stream has come as far as a time."""
+        self.present = max(self.present, time)
 
     def reach(self, step: str, port: int, frontier: int) -> None:
         """What feeds an entry is known up to a frontier."""
@@ -154,18 +159,21 @@ class Clock:
     def follow(self) -> Iterator[Told]:
         """When the stream has ended: go on as long as there is something to do.
 
-        Where that does not end, the loop is `unfinished`, and what was told behind the present is void.
+        Where that does not end, the loop is to be stopped (`stop`), and what was told behind the present is void.
         """
-        present = self.known
         yield from self._since_ever(POS)
         for _ in range(END_PASSES):
             time = self.due()
             if time >= POS:
                 yield from self._end()
                 return
+            self.passes.append(time)
             yield from self._pass(time)
+
+    def stop(self) -> None:
+        """It has no end: it has been followed as far as the stream has come."""
         self.unfinished = True
-        self.known = present
+        self.known = self.present
 
     def _end(self) -> Iterator[Told]:
         """Nothing is to come any more: what stands does so for ever."""
@@ -221,6 +229,11 @@ class Clock:
             wanted = part.operator.deadline()
             dues = [_time_of(facts, notices) for _, facts, notices in part.inbox]
             part.due = max(min([*dues, POS if wanted is None else wanted[1]]), self.known + 1)
+
+
+def has_no_end(passes: int) -> bool:
+    """Whether so many passes beyond the end of the stream show that a loop has none."""
+    return passes >= END_PASSES
 
 
 def _plain(message: Message) -> list[Any]:

@@ -25,10 +25,10 @@ from tidelog.plans.data.facts import Record, Row
 from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.plan.plan import Feed, Plan
 from tidelog.runtime.intake.intake import Delivery, Intake
-from tidelog.runtime.network.clocked_unit import unit_of_loop
+from tidelog.runtime.network.ends import Ends
 from tidelog.runtime.network.graph import Graph, Hear, Message, Port, Sent
 from tidelog.runtime.network.outlet import Outlet
-from tidelog.runtime.network.placing import Placing
+from tidelog.runtime.network.placing import Placing, units_of
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.regularity import Regularity
 from tidelog.runtime.network.state_bound import Holding, StateBound
@@ -39,7 +39,8 @@ class Network:
     """Drives a graph: what a delivery brings runs through it unit by unit, in the plan's order.
 
     While it is `eager`, every unit catches up at each move of the watermark, as the definition of a frontier has it; the
-    answers and their order are the same. A port that is `muted` gets nothing from the step that feeds it.
+    answers and their order are the same. A port that is `muted` gets nothing from the step that feeds it. Loops that are
+    `shared` are followed behind the stream's end together with other networks, which have other rows of them.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Network:
         prospects: bool = True,
         muted: Collection[Port] = (),
         exports: Collection[str] = (),
+        shared: Collection[int] = (),
     ) -> None:
         self.graph = Graph(plan, prospects, bound, muted, exports)
         bound.watch("steps", self._holdings)
@@ -62,35 +64,19 @@ class Network:
         self._agenda: list[int] = []  # the units to run, by their place in the plan's order
         self._deadlines: list[tuple[int, int]] = []  # a watermark, and the unit that is due at it
         self._untidy: deque[StepUnit] = deque()  # those that may have something to forget
-        self._units: list[Unit] = []
-        self._unit_of: dict[str, Unit] = {}
         self._wanted: list[tuple[int, str]] = []  # a watermark, and the output of which the outlet wants to hear then
         self._wanted_at = dict.fromkeys(self.graph.watched, POS)
         self._regularity = Regularity(self.graph)
+        self._units, self._unit_of = units_of(self.graph, outlet, self._agenda, shared)
         self._placing = Placing(self.graph, outlet, self._unit_of, self._agenda, self._regularity)
-        self._build(plan)
+        self.ends = Ends(self._units, self._unit_of, shared, self._come_anew)
+        self._placing.place(self._units)
         stream = self.graph.stream_ports.items()
         self._entries = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in stream}
         remote = self.graph.remote_ports.items()
         self._remote = {name: Readers(self.graph, ports, self._unit_of, self._agenda) for name, ports in remote}
         self.takes_one = not (self._follows_arrivals or self.graph.gates)
         """Whether facts may come by `take_one`: nobody asks for more than the fact, and how far time has come."""
-
-    def _build(self, plan: Plan) -> None:
-        loops: dict[int, Unit] = {}
-        for step in plan.steps:
-            unit: Unit
-            if step.loop is None:
-                unit = StepUnit(len(self._units), self.graph, self._outlet, step, self._agenda)
-            elif step.loop in loops:
-                self._unit_of[step.id] = loops[step.loop]
-                continue
-            else:
-                loop = plan.loops[step.loop]
-                unit = loops[step.loop] = unit_of_loop(len(self._units), self.graph, self._outlet, loop)
-            self._unit_of[step.id] = unit
-            self._units.append(unit)
-        self._placing.place(self._units)
 
     def _know_start(self) -> None:
         """The stream's start is known: from now on calendars, which begin there, are known just as far as planned."""
@@ -130,6 +116,16 @@ class Network:
         if self._untidy:
             self._tidy(sum(map(len, delivery.facts.values())))
 
+    def go_on(self, time: int, *, tells: bool) -> None:
+        """Come up to a time at which nothing is brought; unless it `tells`, what goes on holding waits for a delivery."""
+        self._move(time)
+        self._enter(Delivery(frontier=time))
+        self._run_what_is_due(moved=True)
+        if tells or self._outlet.accused:
+            self._tell_what_is_due()
+        if self._untidy:
+            self._tidy(1)
+
     def take_one(self, intake: Intake, source: str, record: Record, moment: float) -> bool:
         """Let the intake take a fact that comes by itself, and run it through the graph, where `takes_one`.
 
@@ -168,9 +164,19 @@ class Network:
         """The watermark has moved up to a frontier, unless it was there before."""
         if frontier <= self._watermark:
             return False
+        if frontier >= POS:
+            self._follow_up()
+            self.ends.come(self._watermark)
         self._watermark = frontier
         self._version += 1
         return True
+
+    def _follow_up(self) -> None:
+        """The stream ends: what recursion goes on without an end is followed up to now, whenever it was due last."""
+        if self._watermark > NEG:
+            for unit in self.ends.loops:
+                self._catch_up(unit)
+            self._run()
 
     def _run_what_is_due(self, moved: bool) -> None:
         if self._deadlines and self._deadlines[0][0] <= self._watermark:
@@ -193,7 +199,18 @@ class Network:
     def _frontier_of(self, name: str) -> int:
         """How far a step is known, all that is due having run."""
         unit = self._unit_of[name]
-        return unit.frontier(name) if unit.is_irregular else shift(self._watermark, self.graph.plan.leads[name])
+        if unit.is_irregular or self._watermark >= POS:
+            return unit.frontier(name)
+        return shift(self._watermark, self.graph.plan.leads[name])
+
+    @property
+    def watermark(self) -> int:
+        """How far time has come."""
+        return self._watermark
+
+    def next_round(self) -> int:
+        """The least watermark at which recursion goes on by itself; POS where it does not, NEG where that is not known."""
+        return min([unit.deadline() for unit in self.ends.loops], default=POS)
 
     def next_look(self) -> int:
         """The least watermark at which anything is done though nothing new comes; POS where nothing is.
@@ -409,14 +426,20 @@ class Network:
         """How far what feeds a port has come, where the watermark alone does not tell."""
         if feed.kind == "step":
             unit = self._unit_of[feed.name]
-            if unit.is_steady and not self.eager:
+            if unit.is_steady and not self.eager and self._watermark < POS:
                 return shift(self._watermark, self.graph.plan.leads[feed.name])
-            return unit.frontier(feed.name)
+            return unit.frontier(feed.name)  # at the end a loop that has none is not known for all times
         if feed.kind == "remote":
-            return shift(self._watermark, self.graph.plan.leads[feed.name])
+            known = shift(self._watermark, self.graph.plan.leads[feed.name])
+            return min(known, self.ends.remote(feed.name))
         if feed.kind == "start":
             return self._start_frontier
         return POS if feed.kind == "facts" else self._watermark
+
+    def _come_anew(self) -> None:
+        self._version += 1
+        self._catch_up_all()
+        self._judge()
 
     def _catch_up_all(self) -> None:
         for unit in self._units:

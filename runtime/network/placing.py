@@ -1,17 +1,44 @@
-"""Where units stand in a network: who feeds them, who reads what they send, and what of this is known beforehand."""
+"""The units of a plan, and their place: who feeds them, who reads what they send, and what is known of it beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tidelog.plans.data.timeline import NEG, POS
-from tidelog.plans.plan.plan import Feed
+from tidelog.plans.plan.plan import Feed, Loop
 from tidelog.runtime.network.choosing import constants_of
+from tidelog.runtime.network.clock import Clock
+from tidelog.runtime.network.clocked_unit import ClockedUnit
 from tidelog.runtime.network.graph import Graph
+from tidelog.runtime.network.loop_unit import LoopUnit
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.readers import Readers
 from tidelog.runtime.network.regularity import Regularity
 from tidelog.runtime.network.units import StepUnit, Unit
+
+
+def units_of(graph: Graph, outlet: Outlet, agenda: list[int], shared: Collection[int]) -> tuple[list[Unit], dict[str, Unit]]:
+    """The units of a graph in the plan's order, and that of each step; of loops that are `shared`, others have rows, too."""
+    units: list[Unit] = []
+    unit_of: dict[str, Unit] = {}
+    loops: dict[int, Unit] = {}
+    for step in graph.plan.steps:
+        if step.loop is None:
+            unit_of[step.id] = StepUnit(len(units), graph, outlet, step, agenda)
+            units.append(unit_of[step.id])
+            continue
+        if step.loop not in loops:
+            loops[step.loop] = _of_loop(len(units), graph, outlet, graph.plan.loops[step.loop], shared)
+            units.append(loops[step.loop])
+        unit_of[step.id] = loops[step.loop]
+    return units, unit_of
+
+
+def _of_loop(index: int, graph: Graph, outlet: Outlet, loop: Loop, shared: Collection[int]) -> Unit:
+    control = graph.controls[loop.number]
+    if isinstance(control, Clock):
+        return ClockedUnit(index, graph, outlet, loop, control, shared=loop.number in shared)
+    return LoopUnit(index, graph, outlet, loop)
 
 
 class Placing:

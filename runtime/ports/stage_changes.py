@@ -34,13 +34,14 @@ class StageStanding:
 
 @dataclass(frozen=True, slots=True)
 class ChangedStage:
-    """How it goes on: its snapshot, when it is due, what is to be told to users at the change, and, packed, what becomes of
-    what it tells. With `keeps_all`, it tells what the stage before did, so that one that was never there need not begin.
-    `noted` is a block of its journal that was not kept by then."""
+    """How it goes on: its snapshot, when it is due, what is to be told at the change to users, and to later stages
+    (`passed`), and, packed, what becomes of what it tells. With `keeps_all`, it tells what the stage before did, so that one
+    that was never there need not begin. `noted` is a block of its journal that was not kept by then."""
 
     state: bytes
     deadline: int
     told: list[Record]
+    passed: list[Record]
     becomings: bytes
     keeps_all: bool
     noted: bytes | None = None

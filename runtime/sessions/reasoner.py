@@ -6,7 +6,8 @@ import math
 from base64 import b85decode, b85encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tidelog.operators.stores.room import NoRoomError
 from tidelog.plans.alarms.desk import OpenAlarm
@@ -26,12 +27,14 @@ from tidelog.runtime.emission.violations import Violation
 from tidelog.runtime.intake.arguments import require_stream_plan
 from tidelog.runtime.intake.intake import Delivery, Intake
 from tidelog.runtime.intake.watermarks import Watermarks
-from tidelog.runtime.network.graph import Graph, Hear, Port
+from tidelog.runtime.network.graph import Hear, Port
 from tidelog.runtime.network.network import Network
 from tidelog.runtime.network.outlet import Outlet
 from tidelog.runtime.network.state_bound import ON_THE_WAY, Holding, StateBound
 from tidelog.runtime.ports.actors import ActorStatistics
 from tidelog.runtime.ports.interfaces import Batch, Rejected, Tick
+from tidelog.runtime.sessions.history import History
+from tidelog.runtime.sessions.leaping.leap import leaps_of
 from tidelog.runtime.sessions.questions import inquiries
 from tidelog.runtime.sessions.settings import SOURCE, Settings
 from tidelog.runtime.sessions.statistics import SessionStatistics
@@ -41,16 +44,6 @@ if TYPE_CHECKING:
 
 _COMPILED = "compiled"
 """The key under which a snapshot has its plan."""
-
-
-class History(Protocol):
-    """Facts that lie there as a whole, with which a stream begins: `runtime/columns/first_frames.py`."""
-
-    def go_through(self, graph: Graph, outlet: Outlet, bound: StateBound) -> dict[str, Any]:
-        """Tell the outlet what follows for sure; returns what a network goes on from."""
-
-    def enter(self, intake: Intake, source: str) -> None:
-        """Let the intake know that these facts have gone by."""
 
 
 class Reasoner:
@@ -73,7 +66,9 @@ class Reasoner:
         self._intake = Intake(plan, settings.sources, lateness, encoded.start, encoded.max_ahead, settings.max_lead)
         self._bound = StateBound(settings.max_state)
         self._outlet = Outlet(plan, settings.emit, self._bound, keeps_held=settings.held)
-        self._network = Network(plan, self._outlet, self._bound, settings.prospects, muted)
+        renew = partial(Network, plan, self._outlet, self._bound, settings.prospects, muted)
+        self._network = renew()
+        self._leaps = leaps_of(plan, self._network, self._outlet, renew)
         self._bound.watch("answers", self._holdings)
         self._inquiries = inquiries(plan, settings.answer_filter(encoded.warn), lateness, self._bound)
         self._hypothetical: list[HypotheticalAnswer] = []
@@ -397,7 +392,7 @@ class Reasoner:
         The intake stays: what the twin knows of sources and of time is the same.
         """
         twin._network.hear_as(self._network)
-        self._network, self._outlet, self._bound = twin._network, twin._outlet, twin._bound
+        self._network, self._outlet, self._bound, self._leaps = twin._network, twin._outlet, twin._bound, twin._leaps
         self._take_over(twin)
 
     def _take_over(self, twin: Reasoner) -> None:
@@ -453,6 +448,8 @@ class Reasoner:
         if self._memory is not None:
             self._memory.take(delivery)
         try:
+            if self._leaps is not None and delivery.frontier - self._network.watermark >= self._leaps.least:
+                self._network = self._leaps.approach(self._network, delivery.frontier)
             self._network.deliver(delivery)
             told = len(outlet.answers) - waiting
             for inquiry in self._inquiries:
@@ -474,7 +471,8 @@ class Reasoner:
         """
         intake, network = self._intake, self._network
         is_followed = self._memory is not None or self._inquiries or self._outlet.held is not None
-        if not is_followed and intake.start_told and network.takes_one:
+        leaps = self._leaps is not None and record[2] - network.watermark >= self._leaps.least
+        if not (is_followed or leaps) and intake.start_told and network.takes_one:
             self.begun_with = None
             try:
                 return network.take_one(intake, source, record, moment)

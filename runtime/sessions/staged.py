@@ -29,7 +29,8 @@ from tidelog.plans.tree.syntax import Value, Variable
 from tidelog.runtime.emission.emission import Emission
 from tidelog.runtime.emission.modes import emission
 from tidelog.runtime.ports.interfaces import Batch, Rejected, StageAnswers, StageMode
-from tidelog.runtime.sessions.reasoner import History, Reasoner
+from tidelog.runtime.sessions.history import History
+from tidelog.runtime.sessions.reasoner import Reasoner
 from tidelog.runtime.sessions.settings import Settings
 
 _STREAM, _EARLIER = "stream", "earlier stages"

@@ -207,6 +207,9 @@ class StagedRun:
                     standing=standing,
                 )
                 told += changed.told
+                for record in changed.passed:
+                    for later in now.workers[pair.now :]:
+                        later.take(pair.now, record)
                 fates.setdefault(pair.now, []).append(changed.becomings)
                 if worker is None:
                     continue

@@ -90,3 +90,39 @@ def test_what_shards_send_comes_in_the_order_of_time() -> None:
         found = told(spread, batches)
         assert runs_of(found) == runs_of(told(Reasoner(plan, Settings()), batches))
         assert found == sorted(found, key=lambda record: record[2])
+
+
+@drawn(60)
+@given(st.data(), KINDS, st.sampled_from((FORWARD, EVERYTHING)), st.sampled_from(LAYOUTS))
+def test_points_come_in_order_and_whole(data: st.DataObject, kind: Kind, features: object, layout: Layout) -> None:
+    """Islands told of a point as soon as each knew its own outputs there, so that points came in turns, and in parts."""
+    program = data.draw(programs(kind, features))  # type: ignore[arg-type]
+    plan = compiled(program)
+    batches = cut(data, records_of(plan, data.draw(streams(program, size=10))))
+    settings = Settings(emit="points")
+    alone = told(Reasoner(plan, settings), batches)
+    spread, whole = SpreadReasoner(plan, settings, layout), Reasoner(plan, settings)
+    found: list[Record] = []
+    known: list[Record] = []
+    for batch in batches:
+        for session, answers in ((spread, found), (whole, known)):
+            session.take(SOURCE, Batch(list(batch)))
+            answers += session.pull_records()
+        assert found == known[: len(found)]
+    spread.end(SOURCE)
+    assert found + spread.pull_records() == alone
+
+
+def test_a_point_is_told_when_all_outputs_are_known_there() -> None:
+    """An output that waits for what follows holds up the others, wherever they are told."""
+    plan = compile_program(
+        parse("timeline integer. input p(x). input q(x). a(X) :- p(X). b(X) :- q(X), boxplus[0,2] q(X). output a, b.")
+    )
+    for layout in LAYOUTS:
+        spread = SpreadReasoner(plan, Settings(emit="points"), layout)
+        spread.take(SOURCE, Batch([("p", ("y",), 1, 1), ("p", ("x",), 1, 1), ("q", ("z",), 1, 4), ("p", ("w",), 2, 2)]))
+        assert spread.pull_records() == []
+        spread.take(SOURCE, Batch([("p", ("v",), 4, 4)]))
+        told = [f"{name}({row[0]})@{at}" for name, row, at, _ in spread.pull_records()]
+        assert told == ["a(x)@1", "a(y)@1", "b(z)@1", "a(w)@2", "b(z)@2"][: len(told)]
+        assert len(told) >= 3

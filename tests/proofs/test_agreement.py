@@ -41,8 +41,6 @@ from tidelog.verifier.certificate import Verifier
 
 BEYOND = frozenset(
     [
-        "an aggregate",
-        "the value of an aggregate",
         "a time variable that takes too many values",
         "a tuple window (`in [#n]`)",
         "an absence below which the rules do not come to an end",

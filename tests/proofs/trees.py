@@ -7,6 +7,7 @@ from typing import Any
 
 from tidelog.plans.tree import syntax
 from tidelog.plans.tree.names import head_predicate
+from tidelog.plans.tree.numerals import canonical
 from tidelog.plans.tree.traverse import subformulas
 
 
@@ -18,8 +19,8 @@ def shown(program: syntax.Program) -> list[Any]:
 def _statement(item: syntax.Statement) -> list[Any]:
     match item:
         case syntax.Rule():
-            if any(isinstance(part, syntax.Aggregate) for formula in item.body for part in subformulas(formula)):
-                return [["beyond", head_predicate(item.head) or "", "an aggregate"]]
+            if any(_is_per_period(part) for formula in item.body for part in subformulas(formula)):
+                return [["beyond", head_predicate(item.head) or "", "an aggregate over periods"]]
             return [["rule", _formula(item.head), [*map(_formula, item.body)], item.assigns]]
         case syntax.FactStatement():
             return [["fact", _formula(item.atom), None if item.interval is None else _interval(item.interval)]]
@@ -30,6 +31,10 @@ def _statement(item: syntax.Statement) -> list[Any]:
         case syntax.CalendarDeclaration():
             return [["calendar", item.predicate]]
     return []
+
+
+def _is_per_period(part: syntax.Formula) -> bool:
+    return isinstance(part, syntax.Aggregate) and isinstance(part.window, syntax.Period)
 
 
 def _time(time: syntax.Time) -> str:
@@ -77,6 +82,17 @@ def _formula(formula: syntax.Formula) -> list[Any]:
             return [formula.operator, _interval(formula.interval), *sides]
         case syntax.Window():
             return [formula.mode, _formula(formula.operand), _window(formula.window)]
-        case syntax.Latest():
-            return ["latest", _formula(formula.atom), [each.name for each in formula.by], _window(formula.window)]
+        case syntax.Aggregate() | syntax.Latest():
+            return _counted(formula)
     raise TypeError(f"no formula of a text: {formula!r}")
+
+
+def _counted(formula: syntax.Aggregate | syntax.Latest) -> list[Any]:
+    assert isinstance(formula.window, syntax.WindowSize)
+    window, by = _window(formula.window), [each.name for each in formula.by]
+    if isinstance(formula, syntax.Latest):
+        return ["latest", _formula(formula.atom), by, window]
+    fraction = None if formula.fraction is None else canonical(float(formula.fraction))
+    argument = None if formula.argument is None else _term(formula.argument)
+    operand = _formula(formula.operand)
+    return ["aggregate", formula.result.name, formula.function, fraction, argument, operand, window, by]

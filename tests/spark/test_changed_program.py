@@ -161,6 +161,23 @@ def test_it_tells_what_a_gateway_tells(spark: SparkSession, tmp_path: Path, capf
 
 
 @pytest.mark.long
+def test_what_columns_had_not_told_reaches_the_next_stage(spark: SparkSession, tmp_path: Path) -> None:
+    """Behind a change stages go on row by row. What the first one has to say at once is told to the second, too."""
+    text = "input on(x).\ninput off(x).\ninput at(x, place).\noutput seen.\nkept(X) :- not off(X) since on(X).\n"
+    text = (
+        f"timeline integer.\n{text}used(P) :- kept(X), diamondminus[0,9] at(X, P).\nseen(P) :- diamondminus[0,3] used(P).\n"
+    )
+    stream = Stream(spark, tmp_path, None)
+    stream.put(["on(k)@1", "at(k,b)@2", "at(k,b)@3"])
+    stream.run(text)
+    stream.put(["on(k)@20", "on(k)@40"])
+    stream.run(f"{text}output other.\nother(X) :- on(X).\n")
+    found = stream.told()
+    assert set(found.values()) == {1}
+    assert {at for name, _, at in found if name == "seen"} == {*range(2, 16)}
+
+
+@pytest.mark.long
 def test_a_crash_in_the_midst_of_a_change(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it is cut off, the next start goes on: nothing is lost, nothing told twice, and before the change is stored
     the program before still can."""

@@ -12,9 +12,12 @@ import pytest
 
 import tidelog
 from tidelog.connectors.lake.places import uri_of
+from tidelog.connectors.spark import read_delta
 from tidelog.connectors.spark.cluster.queries import run_query
+from tidelog.connectors.spark.running.outputs import taken
 from tidelog.connectors.spark.running.outputs.delivery import FACTS, LETTERS, VIOLATIONS, Delivery
 from tidelog.connectors.spark.running.outputs.folders import RemoteFolder, claim_tables
+from tidelog.connectors.spark.running.outputs.taken import AT_ONCE
 from tidelog.connectors.spark.running.parcels import COLUMNS, OUT, Parcels
 from tidelog.plans.data.facts import Record
 from tidelog.plans.data.timeline import NEG, POS
@@ -246,21 +249,68 @@ def test_a_batch_that_fails(spark: SparkSession, tmp_path: Path, capfd: pytest.C
     assert capfd.readouterr().err == ""
 
 
-def test_a_batch_that_tells_nothing_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
-    """Where there are counts alone, Spark runs one job of one stage, and is asked for nothing else."""
-    said = Said([f"parquet:{tmp_path}/tables"], checkpoint="x")
+@pytest.mark.parametrize("told", [[], TOLD])
+def test_a_batch_is_one_job(spark: SparkSession, tmp_path: Path, told: Sequence[Record]) -> None:
+    """For a batch that tells little, Spark runs one job of one stage, whatever tables and lines it goes to."""
+
     parcels = Parcels()
     parcels.count("rows", 3)
+    parcels.letters([Rejected("a:1", "it is late", b"x")])
+    facts(told)(parcels)
     rows = [tuple(row.values()) for row in parcels.take().to_pylist()]
+    said = Said([f"parquet:{tmp_path}/tables", f"delta:{tmp_path}/delta", "-"], checkpoint="x")
     batch = spark.createDataFrame(rows, COLUMNS).coalesce(1)
-    spark.sparkContext.setJobGroup("quiet", "a batch that tells nothing")
+    spark.sparkContext.setJobGroup(os.fspath(tmp_path), "a batch that tells little")
     try:
         said.delivery.deliver(batch, 7)
     finally:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup("quiet")
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(os.fspath(tmp_path))
     found = spark.sparkContext.statusTracker().getJobInfo(jobs[0])
     assert len(jobs) == 1
     assert found is not None
     assert len(found.stageIds) == 1
-    assert said.delivery.counts == {"rows": 3}
+    assert said.delivery.counts[FACTS] == len(told)
+
+
+def test_much_goes_as_little_does(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stays with Spark, since it is much, comes out as what is taken at once: lines, tables, and what is said."""
+
+    def fill(parcels: Parcels) -> None:
+        facts(TOLD[1:])(parcels)
+        parcels.letters([Rejected(f"a:{place}", "it is late", b"x") for place in range(2)])
+        parcels.violations([("bottom :- p.", ("p",), "4", 8, 8), ("bottom :- q.", ("q",), "3", 6, 6)])
+
+    found = []
+    for number in (AT_ONCE, 1):
+        monkeypatch.setattr(taken, "AT_ONCE", number)
+        place = tmp_path / str(number)
+        place.mkdir()
+        said = Said([f"{place}/lines", f"parquet:{place}/tables", f"delta:{place}/delta"], checkpoint="")
+        said.delivery.deliver(frame(spark, facts(TOLD[:1]), fill))
+        tables = [
+            sorted(map(str, spark.read.parquet(uri_of(f"{place}/tables/{name}")).collect()))
+            for name in ("a b", "hot", "off", "temp")
+        ]
+        delta = sorted(map(str, read_delta(spark, f"{place}/delta/hot").collect()))
+        letters = sorted(said.letters, key=repr)
+        found.append(((place / "lines").read_text(), tables, delta, letters, said.violations, said.delivery.counts))
+    assert found[0] == found[1]
+    assert found[0][0] == LINES
+
+
+@pytest.mark.parametrize("left", ["new", "old"])
+def test_a_batch_after_a_kill(spark: SparkSession, tmp_path: Path, left: str) -> None:
+    """A batch that was cut off while its folder was written, or put in place of the one before, is written as a whole."""
+    table = tmp_path / "tables/hot"
+    sink = [f"parquet:{tmp_path}/tables"]
+    Said(sink, checkpoint="c1").delivery.deliver(frame(spark, facts(TOLD)), 0)
+    half = table / ".batch=0.new"
+    if left == "new":
+        (table / "batch=0").rename(half)
+    else:
+        half.mkdir()
+        (half / "part-00000000.parquet").write_bytes(b"PAR1")
+    Said(sink, checkpoint="c1").delivery.deliver(frame(spark, facts(TOLD)), 0)
+    assert sorted(each.name for each in table.iterdir()) == ["batch=0"]
+    assert spark.read.parquet(uri_of(os.fspath(table))).count() == 4

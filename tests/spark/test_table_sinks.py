@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -15,14 +16,12 @@ from lake.buckets import bucket
 
 from tests.spark.test_run_delivery import TOLD, Said, facts, frame
 from tidelog.connectors.lake.arguments import PLAIN
-from tidelog.connectors.lake.delta.files import Added, TableFiles
 from tidelog.connectors.lake.delta.lake import open_delta_lake, open_table
 from tidelog.connectors.lake.delta.library import deltalake
-from tidelog.connectors.lake.rows import by_day, with_day
 from tidelog.connectors.spark import read_delta
-from tidelog.connectors.spark.running.outputs import delta_sink
 from tidelog.connectors.spark.running.outputs.sinks import Tables
 from tidelog.connectors.spark.running.outputs.table_sinks import IcebergTables, table_sink
+from tidelog.connectors.spark.running.outputs.taken import TableRows
 from tidelog.plans.diagnostics.errors import SpecError
 
 if TYPE_CHECKING:
@@ -65,19 +64,10 @@ def test_delta_has_a_batch_once(
         assert open_delta_lake(place).predicates() == ["a b", "hot", "temp"]
 
     if is_remote:
-        with bucket(monkeypatch) as uri:  # which workers, that started before, do not know
-            monkeypatch.setattr(delta_sink, "_write_files", written_here)
+        with bucket(monkeypatch) as uri:
             check(uri)
     else:
         check(os.fspath(tmp_path / "tables"))
-
-
-def written_here(rows: DataFrame, *, table_uri: str, schema: pa.Schema) -> list[Added]:
-    """What workers do, in this process."""
-    table = rows.toArrow()
-    days = by_day(with_day(table, schema)) if len(table) else ()
-    files = (TableFiles(table_uri).write([some], schema, day) for day, some in days)
-    return [file for file in files if file is not None]
 
 
 def test_delta_has_history_in_new_tables(spark: SparkSession, tmp_path: Path) -> None:
@@ -189,6 +179,13 @@ class Rows:
         self.sparkSession.snapshots[self._name].append(self._summary)
 
 
+def with_spark(rows: Rows) -> TableRows:
+    """Rows of a table that are with Spark."""
+    found = Mock(spec=TableRows)
+    found.frame.return_value, found.here.return_value = rows, None
+    return cast("TableRows", found)
+
+
 def test_iceberg_has_a_batch_once(spark: SparkSession) -> None:
     """The summary of a snapshot says which batch of which stream it has, and a batch that is there is not added again."""
     lake = Lake(spark)
@@ -202,7 +199,7 @@ def test_iceberg_has_a_batch_once(spark: SparkSession) -> None:
         ("c1", "hot", 11),
     ):
         sink = table_sink(Tables("lake.plant.cold", "iceberg"), stream)
-        sink.write(cast("DataFrame", Rows(lake, 5)), predicate, batch, PLAIN)
+        sink.write(with_spark(Rows(lake, 5)), predicate, batch, PLAIN)
     own = ("tidelog.checkpoint", "tidelog.batch", "added-records")
     found = {name: [tuple(map(each.get, own)) for each in told] for name, told in lake.snapshots.items()}
     assert found == {
@@ -220,7 +217,7 @@ def test_iceberg_has_a_batch_once(spark: SparkSession) -> None:
 def test_iceberg_has_history_in_new_tables(spark: SparkSession) -> None:
     """History makes the table with its rows."""
     lake = Lake(spark)
-    IcebergTables("lake.plant", "").write(cast("DataFrame", Rows(lake, 5)), "hot", None, PLAIN)
+    IcebergTables("lake.plant", "").write(with_spark(Rows(lake, 5)), "hot", None, PLAIN)
     assert lake.snapshots == {"`lake`.`plant`.`hot`": [{"added-records": "5"}]}
 
 

@@ -30,8 +30,10 @@ LATER = [
     "busy(P) :- at(_, P), diamondminus[0,3] at(X, P), on(X).",
     "seen(P) :- kept(X), diamondminus[0,2] at(X, P).",
     "quiet(P) :- diamondminus[0,9] at(_, P), not diamondminus[0,2] at(_, P).",
+    "used(P) :- kept(X), diamondminus[0,9] at(X, P).\nseen(P) :- diamondminus[0,3] used(P).",
+    "used(P) :- kept(X), diamondminus[0,9] at(X, P).\nseen(P) :- at(_, P), diamondplus[0,2] used(P).",
 ]
-"""Rules with another key than those over `on` and `off`, or that follow from these."""
+"""Rules with another key than those over `on` and `off`, in a stage behind these, or in one with them."""
 
 
 @st.composite
@@ -104,7 +106,8 @@ def _behind(frontier: int, told: Sequence[Record], emit: StageMode) -> list[Reco
     """What is told at the change and later. How much of an interval lies before, as it is told in pieces, may differ."""
     if emit != "intervals":
         return [*told]
-    return [(name, row, max(lo, frontier + 1 if frontier > NEG else lo), hi) for name, row, lo, hi in told]
+    first = frontier + 1 if frontier > NEG else NEG
+    return [(name, row, max(lo, first), hi) for name, row, lo, hi in told if hi >= first]
 
 
 def fates(before: str, now: str, stream: Sequence[Record], watermark: int) -> list[str]:
@@ -135,6 +138,19 @@ def test_what_follows_in_a_later_stage_from_a_rule_that_changed_is_lost() -> Non
     found = fates(rules.format("on(X)"), rules.format("diamondminus[0,1] on(X)"), FACTS, 2)
     assert found[0] == "hot: changed, filled from the journal"
     assert found[1].startswith("place: changed, and the journal does not reach back as far as it looks: its answers count ")
+
+
+def test_what_columns_had_not_told_reaches_the_next_stage() -> None:
+    """A stage goes on row by row, and has more to say at once than columns had: to the stage behind it, too."""
+    rules = f"{BEGIN}kept(X) :- not off(X) since on(X).\n{LATER[-2]}\n"
+    plans = [compile_program(parse(rules + more)) for more in ("", "other(X) :- on(X).")]
+    run = StagedRun(plans[0], open_stage=open_flow)
+    run.push([("on", ("k",), 1, 1), ("at", ("k", "b"), 2, 2)])
+    found = run.advance(Fraction(1))
+    run, told, _ = run.changed_to(plans[1], 1, 2, keeps=False)
+    run.push([("on", ("k",), 9, 9)])
+    found += told + run.finish()
+    assert of("seen", found, "intervals") == {("seen", ("b",), 2, 14): 1}
 
 
 @pytest.mark.parametrize("name", ["ended", "kept", "changed"])

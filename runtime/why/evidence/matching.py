@@ -50,12 +50,13 @@ class TooManyRows(MethodError):
 class Needed:
     """An atom that has to hold at one of the times `lo … hi` for the formula around it to hold; `free` are those on the
     left side of since and until, which may stand for anything where nothing lies between. Of an aggregate and of `latest`,
-    `lo … hi` are the times at which they have to hold."""
+    `lo … hi` are the times at which they have to hold. Of several rows the `latest` counts most, or else the first."""
 
     part: Atom | Aggregate | Latest
     lo: int
     hi: int
     free: bool = False
+    latest: bool = True
 
 
 class Matcher:
@@ -106,19 +107,21 @@ class Matcher:
         else:
             yield from self.formula(formula, binding, lo, hi)
 
-    def needed(self, formula: Formula, lo: int, hi: int, *, free: bool = False) -> Iterator[Needed]:
+    def needed(self, formula: Formula, lo: int, hi: int, *, free: bool = False, latest: bool = True) -> Iterator[Needed]:
         """The atoms of a formula outside its negations, with the times at which they matter for it within `lo … hi`."""
         match formula:
             case Atom():
-                yield Needed(formula, lo, hi, free) if formula.at is None else Needed(formula, NEG, POS, free)
+                low, high = (lo, hi) if formula.at is None else (NEG, POS)
+                yield Needed(formula, low, high, free, latest)
             case Conjunction():
                 for part in formula.parts:
-                    yield from self.needed(part, lo, hi, free=free)
+                    yield from self.needed(part, lo, hi, free=free, latest=latest)
             case Unary():
-                yield from self.needed(formula.operand, *self.windows.seen(formula, lo, hi), free=free)
+                is_past = formula.operator not in ("diamondplus", "boxplus")
+                yield from self.needed(formula.operand, *self.windows.seen(formula, lo, hi), free=free, latest=is_past)
             case Binary():
                 low, high = self.windows.seen(formula, lo, hi)
-                yield from self.needed(formula.right, low, high, free=free)
+                yield from self.needed(formula.right, low, high, free=free, latest=formula.operator == "since")
                 yield from self.needed(formula.left, min(low, lo), max(high, hi), free=True)
             case Window():
                 yield from self._needed_in(formula, lo, hi, free=free)
@@ -182,7 +185,7 @@ class Matcher:
                 seen = self.windows.window_seen(item.part.window, item.lo, item.hi)
                 yield from self._rows_of(item.part.atom, *seen, binding)
             case Atom():
-                yield from self._rows_of(item.part, item.lo, item.hi, binding)
+                yield from self._rows_of(item.part, item.lo, item.hi, binding, latest=item.latest)
 
     def _groups(self, aggregate: Aggregate, lo: int, hi: int, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
         """The groups of an aggregate, each with the values that it has within `lo … hi`."""
@@ -207,16 +210,17 @@ class Matcher:
         if self.tried > MOST_ROWS:
             raise TooManyRows(f"the search was stopped after {MOST_ROWS:,} rows had been tried")
 
-    def _rows_of(self, atom: Atom, lo: int, hi: int, binding: dict[str, Value]) -> Iterator[dict[str, Value]]:
+    def _rows_of(
+        self, atom: Atom, lo: int, hi: int, binding: dict[str, Value], *, latest: bool = True
+    ) -> Iterator[dict[str, Value]]:
         columns, key = _known(atom, binding)
-        for row in self._model.matching(atom.predicate, columns, key):
+        for row in self._model.holding(atom.predicate, columns, key, lo, hi, latest=latest):
             self._count(1)
             extended = unified(atom.arguments, row, binding)
             if extended is None:
                 continue
             if atom.at is None or atom.at.variable.name in extended:
-                if self._model.ranges(atom.predicate, row, lo, hi, exact=False):
-                    yield extended
+                yield extended
             else:
                 for time in self._times(atom, row, atom.at, lo, hi):
                     yield {**extended, atom.at.variable.name: time}

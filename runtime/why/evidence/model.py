@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import Literal
 
 from tidelog.operators.stores.coverage import Bounds, overlapping
@@ -19,6 +22,9 @@ Writing = Callable[[int, int], str] | None
 """How times are written; None for how data have them."""
 Arrival = tuple[str, Row, int]
 """An input fact at the time at which it begins."""
+Spell = tuple[int, int, Row]
+"""From when to when a row holds."""
+_first, _last = itemgetter(0), itemgetter(1)
 
 MOST_REPEATED = 10_000
 """So many ranges are laid out, at the most, of a fact that repeats for ever."""
@@ -62,6 +68,7 @@ class Model:
         self._backgrounds = {item.predicate for item in program.statements if isinstance(item, Background)}
         self._calendars = {item.predicate for item in program.statements if isinstance(item, CalendarDeclaration)}
         self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
+        self._spells: dict[tuple[str, tuple[int, ...], Row, bool], list[Spell]] = {}
 
     def rows(self, predicate: str) -> Collection[Row]:
         """The rows that hold at some time."""
@@ -77,6 +84,37 @@ class Model:
             for row in self.rows(predicate):
                 index.setdefault(tuple([row[column] for column in columns]), []).append(row)
         return index.get(key, ())
+
+    def holding(
+        self, predicate: str, columns: tuple[int, ...], key: Row, lo: int, hi: int, *, latest: bool
+    ) -> Iterator[Row]:
+        """Of the rows with these values in these columns those that hold within `lo … hi`.
+
+        The one that holds last there comes first, or, if it is not to be the `latest`, the one that holds first.
+        """
+        found: dict[Row, None] = {}
+        for _, _, row in _in_turn(self._sorted_spells(predicate, columns, key, latest=latest), lo, hi, latest=latest):
+            if row not in found:
+                found[row] = None
+                yield row
+        for row in self._repeating.get(predicate, {}):
+            has_key = row not in found and tuple([row[column] for column in columns]) == key
+            if has_key and self.ranges(predicate, row, lo, hi, exact=False):
+                yield row
+
+    def _sorted_spells(self, predicate: str, columns: tuple[int, ...], key: Row, *, latest: bool) -> list[Spell]:
+        number = predicate, columns, key, latest
+        found = self._spells.get(number)
+        if found is None:
+            coverage = self._derived.get(predicate, {})
+            found = self._spells[number] = [
+                (bounds[i], bounds[i + 1], row)
+                for row in self.matching(predicate, columns, key)
+                for bounds in (coverage.get(row, []),)
+                for i in range(0, len(bounds), 2)
+            ]
+            found.sort(key=_last if latest else _first)
+        return found
 
     def ranges(self, predicate: str, row: Row, lo: int, hi: int, *, exact: bool = True) -> Ranges:
         """When a row holds, within `lo … hi`. Where not `exact`, of what repeats for ever a part may be left out.
@@ -114,6 +152,24 @@ class Model:
         bounds = self._derived.get(predicate, {}).get(row, [])
         pairs = [(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
         return min(pairs, key=lambda pair: max(pair[0] - hi, lo - pair[1], 0), default=None)
+
+
+def _in_turn(spells: Sequence[Spell], lo: int, hi: int, *, latest: bool) -> Iterator[Spell]:
+    """The spells that meet `lo … hi`: those that hold at the one end of it, then the others, the nearest first."""
+    if latest:
+        beyond = bisect_left(spells, hi, key=_last)
+        yield from (spell for spell in islice(spells, beyond, None) if spell[0] <= hi)
+        for number in range(beyond - 1, -1, -1):
+            if spells[number][1] < lo:
+                return
+            yield spells[number]
+    else:
+        beyond = bisect_right(spells, lo, key=_first)
+        yield from (spell for spell in islice(spells, beyond) if spell[1] >= lo)
+        for spell in islice(spells, beyond, None):
+            if spell[0] > hi:
+                return
+            yield spell
 
 
 def _stated(program: Program, timeline: Timeline) -> dict[tuple[str, Row], Ranges]:

@@ -11,7 +11,6 @@ from oracle.agreement import differences, records_of, runs_of
 from oracle.evaluate import GroundFact
 from tidelog import MemorySource, ProgramError, Session
 from tidelog.plans.compiling.compile import compile_program
-from tidelog.plans.diagnostics.errors import StateError
 from tidelog.plans.language.parser import parse
 from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.network import loop_control
@@ -157,18 +156,6 @@ def test_a_recursion_ahead_that_may_begin_is_refused_beside_one_that_cannot() ->
     plan_of("timeline integer. input p. q :- diamondplus[1] q. r :- q, p. r :- boxminus[2] r.")
     with pytest.raises(ProgramError, match="infinite-delay"):
         plan_of("timeline integer. input p. q@3. q :- diamondplus[1] q. r :- q, p. r :- boxminus[2] r.")
-
-
-def test_a_leap_of_time_is_followed_within_the_bound_on_memory() -> None:
-    """A recursion without end is followed over a gap as far as there is room, and the error names it."""
-    text = "timeline integer. input go. input tick. boxplus[2] on :- on. on :- go. both :- tick, on. output both."
-    plan = plan_of(text)
-    session = Session(plan, max_state=2_000)
-    session.push("go", [], 0)
-    session.push("tick", [], 1_000)
-    assert shown(plan, session.pull_records()) == ["both@1000"]
-    with pytest.raises(StateError, match=r"beyond 2,000 rows: .* by the rule `boxplus"):
-        session.push("tick", [], 10**12)
 
 
 def test_recursion_without_end_is_named_as_it_is_written() -> None:

@@ -174,6 +174,7 @@ class _Work:
             told.setdefault(record[0], []).append(record)
         for records in told.values():
             parcels.facts(OUT, bucket, records)
+        self.now.routes.send_all(self.pair.now, changed.passed, parcels)
         parcels.fate(self.pair.now, changed.becomings)
         return pa.Table.from_batches([parcels.take()])
 
@@ -190,8 +191,8 @@ def fates(parcels: DataFrame) -> dict[int, list[bytes]]:
 
 
 def told_at_the_change(spark: SparkSession, place: str) -> DataFrame:
-    """What is told, as a stream of parcels; `place` is where all of it was written."""
-    return spark.readStream.schema(COLUMNS).parquet(uri_of(place)).where(f"stage = {OUT} AND kind <> {FATE}")
+    """What is told, to users and to later stages, as a stream of parcels; `place` is where all of it was written."""
+    return spark.readStream.schema(COLUMNS).parquet(uri_of(place)).where(f"kind NOT IN ({STATE}, {JOURNAL}, {FATE})")
 
 
 def states_at_the_change(spark: SparkSession, place: str, groups: int) -> Callable[[Stage], DataFrame]:

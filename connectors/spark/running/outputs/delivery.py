@@ -7,7 +7,7 @@ lines, records of Kafka, and what is said of violations and of records that coul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,18 +16,16 @@ from tidelog.connectors.formats.json.hypothetical import HypotheticalEncoder
 from tidelog.connectors.lake.arguments import column_of
 from tidelog.connectors.outbox.file import describe
 from tidelog.connectors.spark.running.outputs.kafka_sink import KafkaRecords
-from tidelog.connectors.spark.running.outputs.lines import sorted_lines, writing
+from tidelog.connectors.spark.running.outputs.lines import lines_here, sorted_lines, writing
 from tidelog.connectors.spark.running.outputs.sinks import Lines, Tables, parse_sinks
-from tidelog.connectors.spark.running.outputs.table_rows import table_rows
 from tidelog.connectors.spark.running.outputs.table_sinks import TableSink, table_sink
+from tidelog.connectors.spark.running.outputs.taken import TableRows, Taken
 from tidelog.connectors.spark.running.parcels import (
     ASKED,
     COUNT,
     FACT,
     LETTER,
-    NOTE,
     SPAN,
-    TOLD,
     VIOLATION,
     asked_of,
     letter_of,
@@ -44,13 +42,7 @@ FACTS, LETTERS, VIOLATIONS = "facts told", "records that could not be used", "vi
 ANSWERS = "lines about answers to questions"
 """What `Delivery.counts` counts besides what parcels count."""
 
-FILE_BYTES = 32_000_000
-"""How many bytes of facts, about, one file of a table takes."""
-_SHORT = f"kind IN ({COUNT}, {NOTE}, {SPAN}, {TOLD})"
-"""The parcels of which there are few, whatever is told."""
 _LETTERS_AT_ONCE = 1000
-_ROW_BYTES = 32
-"""What a fact counts besides its arguments."""
 
 
 class Delivery:
@@ -110,86 +102,84 @@ class Delivery:
         """
         kept = parcels.cache()
         try:
-            sizes = self._count(kept)
-            self._say(kept)
-            self._write(kept, sizes, batch)
+            taken = Taken(kept)
+            self._count(taken)
+            self._say(taken)
+            self._write(taken, batch)
         except BaseException as error:
             self.failure = error  # Spark hands on the text of it alone
             raise
         finally:
             kept.unpersist()
 
-    def _count(self, parcels: DataFrame) -> Mapping[str, int]:
-        """Count what there is; about how many bytes the facts of each predicate have."""
-        sizes = Counter[str]()
-        self._present = set[int]()
-        # the only work for Spark in a batch that tells nothing, so it is one job without a shuffle
-        for kind, name, number, first, last in parcels.where(_SHORT).select("kind", "name", "number", "lo", "hi").collect():
-            if kind == COUNT:
-                self.counts[name] += first
-            elif kind == SPAN:
-                self.reached[name] = max(last, self.reached.get(name, last))
-            elif kind == NOTE:
-                self.notes[name] = None
+    def _count(self, taken: Taken) -> None:
+        for row in taken.short:
+            if row.kind == COUNT:
+                self.counts[row.name] += row.lo
+            elif row.kind == SPAN:
+                self.reached[row.name] = max(row.hi, self.reached.get(row.name, row.hi))
             else:
-                self._present.add(last)
-                if last == FACT:
-                    self.counts[FACTS] += number
-                    sizes[name] += first + _ROW_BYTES * number
-                elif last == ASKED:
-                    self.counts[ANSWERS] += number
-        return sizes
+                self.notes[row.name] = None
+        for name, kind in ((FACTS, FACT), (ANSWERS, ASKED)):
+            if number := taken.number(kind):
+                self.counts[name] += number
 
-    def _say(self, parcels: DataFrame) -> None:
-        if LETTER in self._present:
-            rows = parcels.where(f"kind = {LETTER}").select("row").toLocalIterator()
+    def _say(self, taken: Taken) -> None:
+        if taken.number(LETTER):
+            here = taken.here(LETTER)
+            rows = taken.frame(LETTER).toLocalIterator() if here is None else iter(here)
             letters = (letter_of(bytes(row.row)) for row in rows)
             while some := list(islice(letters, _LETTERS_AT_ONCE)):
                 self.counts[LETTERS] += len(some)
                 self._on_letters(some)
-        if VIOLATION in self._present:
-            for told in _violations(parcels.where(f"kind = {VIOLATION}")):
+        if taken.number(VIOLATION):
+            for told in _violations(taken):
                 self.counts[VIOLATIONS] += 1
                 self._on_violation(told)
 
-    def _write(self, parcels: DataFrame, sizes: Mapping[str, int], batch: int | None) -> None:
-        facts = parcels.where(f"kind = {FACT}")
+    def _write(self, taken: Taken, batch: int | None) -> None:
         for sink in self._sinks:
             if isinstance(sink, Lines):
                 with writing(sink.path) as write:
-                    self._write_lines(facts, sum(sizes.values()), sink.format, write)
-                    if sink.format == "jsonl" and ASKED in self._present:
-                        self._write_asked(parcels, write)
+                    self._write_lines(taken, sink.format, write)
+                    if sink.format == "jsonl" and taken.number(ASKED):
+                        self._write_asked(taken, write)
             elif isinstance(sink, KafkaRecords):
-                if sizes:
-                    sink.write(facts, sum(sizes.values()), batch)
+                if taken.sizes:
+                    sink.write(taken.frame(FACT), taken.sizes.total(), batch)
             else:
-                self._write_tables(facts, sizes, batch, sink)
+                self._write_tables(taken, batch, sink)
 
-    def _write_lines(self, facts: DataFrame, size: int, format: str, write: Callable[[bytes], None]) -> None:
-        if size:
-            for piece in sorted_lines(facts, size, self._schema, format, emit=self._emit, iso=self._iso):
-                write(piece)
+    def _write_lines(self, taken: Taken, format: str, write: Callable[[bytes], None]) -> None:
+        if not taken.sizes:
+            return
+        here = taken.here(FACT)
+        if here is None:
+            size = taken.sizes.total()
+            pieces = sorted_lines(taken.frame(FACT), size, self._schema, format, emit=self._emit, iso=self._iso)
+        else:
+            packs = [bytes(row.row) for row in here]
+            pieces = lines_here(packs, self._schema, format, emit=self._emit, iso=self._iso)
+        for piece in pieces:
+            write(piece)
 
-    def _write_asked(self, parcels: DataFrame, write: Callable[[bytes], None]) -> None:
+    def _write_asked(self, taken: Taken, write: Callable[[bytes], None]) -> None:
         """Lines about answers to questions, by when they became known; those of one answer in their order."""
-        lines = parcels.where(f"kind = {ASKED}").orderBy("lo", "bucket", "hi").select("row").toLocalIterator()
-        for row in lines:
+        for row in taken.in_order(ASKED, "lo", "bucket", "hi"):
             write(self._asked.encode(asked_of(bytes(row.row))))
 
-    def _write_tables(self, facts: DataFrame, sizes: Mapping[str, int], batch: int | None, sink: TableSink) -> None:
+    def _write_tables(self, taken: Taken, batch: int | None, sink: TableSink) -> None:
         """Over history a table for each output, also an empty one; on a stream for those that the batch has facts of."""
-        for predicate in self._outputs if batch is None else sizes:
-            own = facts.where(f"name = '{predicate}'").coalesce(1 + sizes.get(predicate, 0) // FILE_BYTES)
-            rows = table_rows(own, predicate, self._tables, self._schema.timeline)
+        for predicate in self._outputs if batch is None else taken.sizes:
+            rows = TableRows(taken, predicate, self._tables, self._schema.timeline)
             sink.write(rows, predicate, batch, column_of(self._tables.predicates[predicate]))
 
 
-def _violations(parcels: DataFrame) -> Iterator[Told]:
+def _violations(taken: Taken) -> Iterator[Told]:
     """Each violation once, by its end and begin, though several buckets have found it."""
     last: tuple[int, int, bytes] | None = None
-    for hi, lo, row in parcels.select("hi", "lo", "row").orderBy("hi", "lo", "row").toLocalIterator():
-        found = (hi, lo, bytes(row))
+    for row in taken.in_order(VIOLATION, "hi", "lo", "row"):
+        found = (row.hi, row.lo, bytes(row.row))
         if found != last:
-            yield violation_of(found[2], lo, hi)
+            yield violation_of(found[2], row.lo, row.hi)
         last = found

@@ -24,11 +24,12 @@ from tidelog.connectors.lake.delta.table import DeltaLakeTable
 from tidelog.connectors.lake.rows import by_day, with_day
 from tidelog.connectors.lake.tables import Conflict
 from tidelog.connectors.lake.upkeep import keep_up
+from tidelog.connectors.spark.running.outputs.taken import TableRows
 from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _RETRIES = 20
 """How often the library tries to add files behind what others have committed."""
@@ -51,21 +52,20 @@ class DeltaTables:
             if not self._checkpoint and open_table(self._lake.uri(predicate)) is not None:
                 raise SpecError(f"the table {self._lake.uri(predicate)} is there already: history goes to a new one")
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
+    def write(self, rows: TableRows, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
         """Add rows, unless the table has this batch. `arguments` is what its program declares.
 
         SpecError where the table has other columns, ConnectorError where it cannot be written.
         """
-        dates = rows.schema["start_time"].dataType.typeName() == "timestamp"
         application = f"tidelog-spark/{self._checkpoint}"
         for attempt in range(_ATTEMPTS):
-            table = self._prepared(predicate, arguments, dates)
+            table = self._prepared(predicate, arguments, rows.has_dates)
             since = table.version()
             known = None if batch is None else table.transaction_version(application)
             if batch is not None and known is not None and known >= batch:
                 return
             schema = pa.schema(table.schema().to_arrow())
-            added = _write_files(rows, table_uri=self._lake.uri(predicate), schema=schema)
+            added = _write_files(rows, self._lake.uri(predicate), schema)
             try:
                 with told(f"cannot write the table `{self._lake.uri(predicate)}`"):
                     upto = [] if batch is None else [(application, batch)]
@@ -103,17 +103,26 @@ class DeltaTables:
         return table
 
 
-def _write_files(rows: DataFrame, *, table_uri: str, schema: pa.Schema) -> list[Added]:
-    """Let workers write rows to files of a table, a file for each task and day; what a commit says of them."""
+def _write_files(rows: TableRows, table_uri: str, schema: pa.Schema) -> list[Added]:
+    """Write rows to files of a table, a file for each day: here, or by workers, of each task; what a commit says of them."""
+    here = rows.here()
+    if here is not None:
+        return list(_written([here], table_uri, schema))
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        whole = [batch for batch in batches if batch.num_rows]  # a task has some 32 MB at most
-        if whole:
-            files = TableFiles(table_uri)
-            days = by_day(with_day(pa.Table.from_batches(whole), schema))
-            found = (files.write([some], schema, day) for day, some in days)
-            texts = [msgspec.json.encode(file) for file in found if file is not None]
+        texts = [msgspec.json.encode(file) for file in _written(batches, table_uri, schema)]
+        if texts:
             yield pa.RecordBatch.from_pydict({"file": pa.array(texts, pa.binary())})
 
     read = msgspec.json.Decoder(Added).decode
-    return [read(bytes(row.file)) for row in rows.mapInArrow(write, "file binary").collect()]
+    return [read(bytes(row.file)) for row in rows.frame().mapInArrow(write, "file binary").collect()]
+
+
+def _written(batches: Iterable[pa.RecordBatch], table_uri: str, schema: pa.Schema) -> Iterator[Added]:
+    whole = [batch for batch in batches if batch.num_rows]  # some 32 MB at most
+    if whole:
+        files = TableFiles(table_uri)
+        for day, some in by_day(with_day(pa.Table.from_batches(whole), schema)):
+            file = files.write([some], schema, day)
+            if file is not None:
+                yield file

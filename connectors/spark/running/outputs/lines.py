@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -56,19 +56,39 @@ def sorted_lines(
         lines.unpersist()
 
 
+def lines_here(
+    packs: Sequence[bytes], schema: Schema, kind: str, *, emit: StageMode = "intervals", iso: bool
+) -> Iterator[bytes]:
+    """The same of packs that are here."""
+    rows = _Encoder(schema, kind, emit, iso).rows(packs)
+    return _pieces(line for *_, line in sorted(rows))
+
+
 def _encoded(
     batches: Iterable[pa.RecordBatch], schema: Schema, kind: str, emit: StageMode, iso: bool
 ) -> Iterator[pa.RecordBatch]:
-    atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(lambda key: format_atom(*key), lambda _, text: len(text))
-    encode = make_encoder(kind, schema, iso).encode
+    encoder = _Encoder(schema, kind, emit, iso)
     for batch in batches:
-        facts = facts_of(batch.column("row").to_pylist())
-        records: list[Record] = [ChangeRecord(*fact) for fact in facts] if emit == "changes" else facts
-        firsts, seconds = zip(*map(_order, records), strict=True) if records else ((), ())
-        texts = [atoms[name, row] for name, row, _, _ in records]
-        lines = [encode([record]) for record in records]
-        columns = zip((firsts, seconds, texts, lines), _LINES, strict=True)
-        yield pa.RecordBatch.from_arrays([pa.array(column, field.type) for column, field in columns], schema=_LINES)
+        columns = tuple(zip(*encoder.rows(batch.column("row").to_pylist()), strict=True)) or ((),) * len(_LINES)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, _LINES, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=_LINES)
+
+
+class _Encoder:
+    """Makes lines of facts, and what they are sorted by."""
+
+    def __init__(self, schema: Schema, kind: str, emit: StageMode, iso: bool) -> None:
+        self._atoms: BoundedCache[tuple[str, Row], str] = BoundedCache(
+            lambda key: format_atom(*key), lambda _, text: len(text)
+        )
+        self._encode = make_encoder(kind, schema, iso).encode
+        self._emit = emit
+
+    def rows(self, packs: Iterable[bytes]) -> list[tuple[int, int, str, bytes]]:
+        """What each line is sorted by, its numbers and its text; and the line."""
+        facts, encode = facts_of(packs), self._encode
+        records: list[Record] = [ChangeRecord(*fact) for fact in facts] if self._emit == "changes" else facts
+        return [(*_order(each), self._atoms[each[0], each[1]], encode([each])) for each in records]
 
 
 def _order(record: Record) -> tuple[int, int]:
@@ -77,21 +97,21 @@ def _order(record: Record) -> tuple[int, int]:
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Lines as pieces of many."""
+    for piece in _pieces(line for batch in batches for line in batch.column("line").to_pylist()):
+        yield pa.RecordBatch.from_arrays([pa.array([piece], pa.binary())], schema=_PIECES)
+
+
+def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
     waiting: list[bytes] = []
     size = 0
-    for batch in batches:
-        for line in batch.column("line").to_pylist():
-            waiting.append(line)
-            size += len(line)
-            if size >= _PIECE_BYTES:
-                yield _piece(waiting)
-                waiting, size = [], 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= _PIECE_BYTES:
+            yield b"".join(waiting)
+            waiting, size = [], 0
     if waiting:
-        yield _piece(waiting)
-
-
-def _piece(lines: list[bytes]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([b"".join(lines)], pa.binary())], schema=_PIECES)
+        yield b"".join(waiting)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -29,18 +29,22 @@ def table_rows(facts: DataFrame, predicate: str, schema: OutboxSchema, timeline:
     """These parcels of facts, all of one predicate, as rows of its table."""
 
     def convert(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return map(_TableRows(predicate, schema, timeline).batch, batches)
+        maker = _maker(predicate, schema, timeline)
+        return (_rows(maker, batch.column("row").to_pylist()) for batch in batches)
 
     return facts.select("row").mapInArrow(convert, table_type(schema, predicate))
 
 
-class _TableRows:
-    """What a worker does with the facts of one predicate."""
+def rows_of_table(packs: Sequence[bytes], predicate: str, schema: OutboxSchema, timeline: Timeline) -> pa.RecordBatch:
+    """The same of packs that are here. ConnectorError where a fact is not as its program declares it."""
+    return _rows(_maker(predicate, schema, timeline), packs)
 
-    def __init__(self, predicate: str, schema: OutboxSchema, timeline: Timeline) -> None:
-        known = schema.predicates[predicate]
-        self._facts = StoredFacts(predicate, known.fields, known.types, timeline)
 
-    def batch(self, facts: pa.RecordBatch) -> pa.RecordBatch:
-        """These facts; ConnectorError where one is not as its program declares it."""
-        return self._facts.batch([fact[1:] for fact in facts_of(facts.column("row").to_pylist())])
+def _maker(predicate: str, schema: OutboxSchema, timeline: Timeline) -> StoredFacts:
+    known = schema.predicates[predicate]
+    return StoredFacts(predicate, known.fields, known.types, timeline)
+
+
+def _rows(maker: StoredFacts, packs: Sequence[bytes]) -> pa.RecordBatch:
+    found: pa.RecordBatch = maker.batch([fact[1:] for fact in facts_of(packs)])
+    return found

@@ -7,24 +7,31 @@ snapshot, in which it is looked for before a batch is written.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
 from tidelog.connectors.files.folders import folder_of
 from tidelog.connectors.lake.arguments import ArgumentColumn
-from tidelog.connectors.lake.places import is_remote, uri_of
+from tidelog.connectors.lake.places import is_remote, local_path, uri_of
 from tidelog.connectors.spark.running.outputs.delta_sink import DeltaTables
 from tidelog.connectors.spark.running.outputs.folders import LocalFolder, RemoteFolder, claim_tables
 from tidelog.connectors.spark.running.outputs.sinks import Tables
-from tidelog.plans.diagnostics.errors import SpecError
+from tidelog.connectors.spark.running.outputs.taken import TableRows
+from tidelog.plans.diagnostics.errors import ConnectorError, SpecError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _CHECKPOINT, _BATCH = "tidelog.checkpoint", "tidelog.batch"
 """What a snapshot of Iceberg says of the batch that it has added."""
+FILE, _DONE = "part-00000000.parquet", "_SUCCESS"
+"""What the file of a batch is called that the driver writes, and the empty one by which Spark says that all are there."""
 
 
 class TableSink(Protocol):
@@ -34,7 +41,7 @@ class TableSink(Protocol):
         """Look at what only Spark reaches; SpecError where tables of these predicates cannot be written."""
         ...
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
+    def write(self, rows: TableRows, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
         """Add rows to a predicate's table; `arguments` is what its program declares."""
         ...
 
@@ -64,13 +71,29 @@ class ParquetTables:
         if is_remote(self._path):
             claim_tables(RemoteFolder(spark, self._path), self._checkpoint)
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
-        """Write a table, or the folder of a batch."""
-        table = f"{uri_of(self._path)}/{folder_of(predicate)}"
-        if batch is None:
-            rows.write.mode("error").parquet(table)
+    def write(self, rows: TableRows, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
+        """Write a table, or the folder of a batch; ConnectorError where that cannot be."""
+        place = folder_of(predicate) if batch is None else f"{folder_of(predicate)}/batch={batch}"
+        here = None if is_remote(self._path) else rows.here()
+        if here is not None:
+            _write_here(here, Path(local_path(self._path), place))
         else:
-            rows.write.mode("overwrite").parquet(f"{table}/batch={batch}")
+            rows.frame().write.mode("error" if batch is None else "overwrite").parquet(f"{uri_of(self._path)}/{place}")
+
+
+def _write_here(rows: pa.RecordBatch, folder: Path) -> None:
+    """Let a folder have these rows and nothing else: until all of them are there, readers find what was there before."""
+    new = folder.with_name(f".{folder.name}.new")
+    try:
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        pq.write_table(pa.Table.from_batches([rows]), new / FILE)
+        (new / _DONE).touch()
+        if folder.exists():
+            shutil.rmtree(folder)
+        new.rename(folder)
+    except OSError as error:
+        raise ConnectorError(f"cannot write the table `{folder}`: {error.strerror or error}") from error
 
 
 class IcebergTables:
@@ -95,17 +118,18 @@ class IcebergTables:
             if spark.catalog.tableExists(self._table(predicate)):
                 raise _is_there(self._table(predicate))
 
-    def write(self, rows: DataFrame, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
+    def write(self, rows: TableRows, predicate: str, batch: int | None, arguments: ArgumentColumn) -> None:
         """Add rows, unless the table has this batch; the table is made with the first."""
-        spark, table = rows.sparkSession, self._table(predicate)
+        frame = rows.frame()
+        spark, table = frame.sparkSession, self._table(predicate)
         if batch is None:
-            rows.writeTo(table).using("iceberg").create()
+            frame.writeTo(table).using("iceberg").create()
             return
         if not spark.catalog.tableExists(table):
-            rows.limit(0).writeTo(table).using("iceberg").create()
+            frame.limit(0).writeTo(table).using("iceberg").create()
         elif self._last(spark, table) >= batch:
             return
-        writer = rows.writeTo(table).option(f"snapshot-property.{_CHECKPOINT}", self._checkpoint)
+        writer = frame.writeTo(table).option(f"snapshot-property.{_CHECKPOINT}", self._checkpoint)
         writer.option(f"snapshot-property.{_BATCH}", str(batch)).append()
 
     def _last(self, spark: SparkSession, table: str) -> int:
