@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from tidelog.plans.diagnostics.errors import Diagnostic
 from tidelog.plans.plan.plan import Plan
@@ -31,13 +31,13 @@ def findings(plan: Plan, is_over: Callable[[], bool]) -> tuple[Diagnostic, ...]:
     return in_order([*judge.never(outputs), *beside(judge, outputs)])
 
 
-def beside(judge: Judge, outputs: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """What is found once it is known what never holds."""
+def beside(judge: Judge, outputs: tuple[str, ...], ending: Collection[str] = ()) -> Iterator[Diagnostic]:
+    """What is found once it is known what never holds; it is not asked whether those outputs end that are `ending`."""
     yield from judge.needless_rules()
     yield from judge.needless_conditions()
     yield from judge.hidden()
     yield from judge.together(outputs)
-    yield from judge.lasting(outputs)
+    yield from judge.lasting(name for name in outputs if name not in ending)
     yield from threshold_findings(judge.book, bands_of(judge.book))
 
 

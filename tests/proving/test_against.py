@@ -15,14 +15,19 @@ from children import tidelog as command
 from drawing import drawn
 from oracle.evaluate import head_atom, rules_of
 from oracle.lars_programs import EVERY_FORM, lars_programs, lars_streams
-from oracle.programs import NON_RECURSIVE, PAST_ONLY, programs, streams
+from oracle.programs import NON_RECURSIVE, PAST_ONLY, Kind, programs, streams
 from proving.drawing_rules import book_of_text, mixed
 from proving.test_soundness import Refuter, is_right
+from tidelog.plans.compiling.compile import compile_program
+from tidelog.plans.data.facts import Record
+from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.diagnostics.errors import ProgramError, SpecError
+from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.beside.below import Beside
 from tidelog.plans.proving.findings import book_of
-from tidelog.plans.tree.syntax import Program, Rule
-from tidelog.testing.against import against
+from tidelog.plans.tree.syntax import Interval, Program, Rule
+from tidelog.runtime.sessions.session import Session
+from tidelog.testing.against import Comparison, against
 
 HEAD = "timeline integer, unit 1 s.\ninput temp(room: text, celsius: number).\ninput door(room: text).\noutput a(room).\n"
 HOT = "a(R) :- temp(R, C), C > 80."
@@ -218,6 +223,40 @@ def test_what_is_proved_to_be_no_more_is_so(features: str, data: st.DataObject) 
         return
     for name in proved:
         assert one.get(name, set()) <= another.get(name, set()), name
+
+
+@pytest.mark.parametrize("kind", ["integer", "rational"])
+@given(data=st.data())
+@drawn(30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_one_tells_more_is_told_by_runs_of_the_whole_programs(kind: Kind, data: st.DataObject) -> None:
+    """A drawn program beside the same with a rule or a condition less: each is run as it was compiled."""
+    first = data.draw(programs(kind, replace(PAST_ONLY, recursion=False)))
+    second = data.draw(_changed(first))
+    try:
+        plans = (compile_program(first), compile_program(second))
+    except ProgramError:
+        assume(False)
+        return
+    found = against(*plans, 0.4)
+    told = [(side, item) for side, items in enumerate((found.new, found.old)) for item in items if item.outcome == "more"]
+    assume(told)
+    for side, item in told:
+        timeline = found.plans[side].timeline
+        mine, others = (_told(plan, item, timeline) for plan in (plans[side], plans[1 - side]))
+        for _, row, lo, hi in item.told:
+            assert any(each[1] == row and each[2] <= lo and hi <= each[3] for each in mine), item
+            assert not any(each[1] == row and each[2] <= hi and lo <= each[3] for each in others), item
+
+
+def _told(plan: Plan, item: Comparison, timeline: Timeline) -> list[Record]:
+    """What a run of the whole program tells of the facts of a comparison that it takes, on a timeline that may be finer."""
+    session = Session(plan, emit="final")
+    known = [fact for fact in sorted(item.facts) if fact.predicate in plan.schema.predicates]
+    encode = plan.timeline.encode_interval
+    session.push_records([(fact.predicate, fact.row, *encode(Interval(fact.low, fact.high))) for fact in known])
+    session.finish()
+    records = [record for record in session.pull_records() if record[0] == item.output]
+    return [(name, row, *timeline.encode_interval(plan.timeline.decode_interval(lo, hi))) for name, row, lo, hi in records]
 
 
 @st.composite

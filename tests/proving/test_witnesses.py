@@ -23,6 +23,7 @@ from tidelog.plans.data.timeline import POS
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
+from tidelog.plans.proving.judging import ENDING
 from tidelog.plans.tree.syntax import Interval
 from tidelog.runtime.batch.materialisation import Materialisation
 from tidelog.testing.proving import prove
@@ -201,3 +202,23 @@ def test_facts_are_tried_where_a_calendar_changes(calendar: str) -> None:
     proof = prove(plan, 60.0)
     assert proof.answers == {"a": "ends", "b": "undecided" if calendar == "each day" else "ends", "d": "ends"}
     assert proof.witnesses["d"].facts[0].low == 1795428000  # 2026-11-23T10:00Z: what rests on no calendar is tried once
+
+
+def test_a_spell_within_a_unit_of_rational_time() -> None:
+    """It begins and ends at fractions of an hour: whole hours were tried alone."""
+    head = HEAD.replace("integer, unit 1 s", "rational, unit 1 h")
+    rules = "calendar c = 12:10-12:30. a(R) :- door(R), c. b(R) :- door(R), c, not boxplus[0,10 min] c."
+    proof = prove(tidelog.compile(f"{head}output a, b. {rules}"), 60.0)
+    assert proof.answers == {"a": "ends", "b": "ends"}
+
+
+def test_what_was_seen_to_end_is_not_asked_about() -> None:
+    """However little time there is: an output was said to end, and to be undecided; no test had too little time for all."""
+    rules = "".join(f"a{number}(R) for {number + 1} s :- temp(R, C), C > {number}. " for number in range(120))
+    outputs = ", ".join(f"a{number}" for number in range(120))
+    proof = prove(tidelog.compile(f"{HEAD}output {outputs}. {rules}"), 0.3)
+    asked = {question.of for question in proof.undecided if question.asked == ENDING}
+    ending = {f"`{name}`" for name, answer in proof.answers.items() if answer == "ends"}
+    assert proof.undecided
+    assert ending
+    assert not asked & ending

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from tidelog.plans.calendars.calendar import Calendar, Spell
 from tidelog.plans.calendars.declared import calendars_of
+from tidelog.plans.data.timeline import Timeline
 from tidelog.plans.plan.plan import Plan
 from tidelog.plans.proving.guessing import Fact
 from tidelog.plans.proving.rulebook import Rulebook
@@ -42,7 +43,7 @@ class Moments:
         days = [Fraction(int(day.timestamp()) // unit) for day in _DAYS]
         calendars = [each for program in programs for each in _behind(*program, predicate)]
         self._days = days if calendars else days[:1]
-        changes = (time for calendar in calendars for time in _ends(calendar, unit))
+        changes = (time for calendar in calendars for time in _ends(calendar, plan.timeline, unit))
         self._changes = [time for time in dict.fromkeys(changes) if time not in self._days][:_MOST]
 
     def of(self, facts: Sequence[Fact]) -> Iterator[tuple[Fact, ...]]:
@@ -60,12 +61,13 @@ def _behind(plan: Plan, book: Rulebook, predicate: str) -> list[Calendar]:
     return [calendar for name, calendar in calendars_of(plan.normal.calendars).items() if name in names]
 
 
-def _ends(calendar: Calendar, unit: Fraction) -> Iterator[Fraction]:
-    """The first and the last tick of a spell, and those beside it."""
+def _ends(calendar: Calendar, timeline: Timeline, unit: Fraction) -> Iterator[Fraction]:
+    """The first and the last tick of a spell, and those beside it, in units."""
     spell = _near(calendar, int(_DAYS[0].timestamp()))
     if spell is not None:
-        begin, end = (Fraction(math.ceil(spell_end / unit)) for spell_end in (spell.begin, spell.end))
-        yield from (begin, end - 1, end, begin - 1)
+        tick = timeline.resolution
+        begin, end = (math.ceil(second / unit / tick) * tick for second in (spell.begin, spell.end))
+        yield from (begin, end - tick, end, begin - tick)
 
 
 def _near(calendar: Calendar, time: int) -> Spell | None:

@@ -76,7 +76,7 @@ def prove(plan: Plan, seconds: float) -> Proof:
     searcher.is_over = timer.share(0.75)
     found += _flapping(searcher)
     judge.is_over = timer.share(1.0)
-    found += beside(judge, outputs)
+    found += beside(judge, outputs, {name for name, witness in witnesses.items() if witness.ends})
     excluding = tuple(judge.excluding([alarm.name for alarm in alarms_of(plan.program)]))
     endless = {name for name in outputs if name in judge.lasting_ones}
     answers = {name: _answer(name, judge, witnesses.get(name), endless) for name in outputs}

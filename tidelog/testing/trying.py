@@ -159,12 +159,15 @@ class Runner:
         return sorted(map(self.record, facts), key=lambda record: record[2])
 
     def takes(self, fact: Fact) -> bool:
-        """Whether the program takes a fact."""
+        """Whether the program takes a fact, of a predicate that it knows."""
+        known = self.plan.schema.predicates.get(fact.predicate)
+        if known is None or not known.accepts_input:
+            return False
         try:
-            name = self.record(fact)[0]
+            self.record(fact)
         except (TidelogError, ValueError):
             return False
-        return self.plan.schema.predicates[name].accepts_input
+        return True
 
     def record(self, fact: Fact) -> Record:
         """A fact as a record; DataError where it does not fit."""
