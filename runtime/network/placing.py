@@ -18,7 +18,7 @@ from tidelog.runtime.network.units import StepUnit, Unit
 
 
 def units_of(graph: Graph, outlet: Outlet, agenda: list[int], shared: Collection[int]) -> tuple[list[Unit], dict[str, Unit]]:
-    """The units of a graph in the plan's order, and that of each step; `shared` loops have other rows elsewhere."""
+    """The units of a graph in the plan's order, and that of each step; of loops that are `shared`, others have rows, too."""
     units: list[Unit] = []
     unit_of: dict[str, Unit] = {}
     loops: dict[int, Unit] = {}
