@@ -62,7 +62,7 @@ let promised given certificate = match Json.member "complete_until" certificate 
 let answer program facts background complete certificate =
   try
     let complete = promised complete certificate in
-    Meaning.verify { Meaning.program = Reader.program program; facts; background; complete; certificate }
+    Certificates.verify { Meaning.program = Reader.program program; facts; background; complete; certificate }
   with
   | Unreadable why -> Meaning.Refused_for ("the program cannot be read: " ^ why)
   | Values.Not_covered what -> Meaning.Beyond_it what
