@@ -31,6 +31,8 @@ ROWS_FOR_A_MOMENT = 64
 """So many rows are looked at for one of these moments."""
 MOST_MOMENTS = 20_000
 """So many moments are noted; who does not come again by then is followed as if there were no period."""
+MOST_FACTS = 1_000_000
+"""So many facts that are told in these moments are noted, likewise."""
 
 
 @dataclass(slots=True)
@@ -96,7 +98,8 @@ class Leaps:
     def _found(self, course: _Course, frontier: int) -> int | None:
         """After how many moments all comes again; 0 where something else happens before, None where nothing is gained."""
         look_at = 2 * FIRST_MOMENTS
-        while len(course.moments) < MOST_MOMENTS:
+        told = 0
+        while len(course.moments) < MOST_MOMENTS and told < MOST_FACTS:
             self._heard.clear()
             self._facts = 0
             if not self._go_on(min(frontier, course.distant)):
@@ -106,6 +109,7 @@ class Leaps:
                 continue
             course.moments.append((time, frozenset(_moved(self._heard, -time, course))))
             course.facts.append(self._facts)
+            told += self._facts
             course.answers.append(len(self._outlet.answers) + len(self._outlet.violated))
             if len(course.moments) < look_at:
                 continue
