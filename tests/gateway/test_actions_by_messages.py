@@ -186,4 +186,4 @@ def test_a_gateway_takes_commands_of_a_broker(tmp_path: Path) -> None:
             assert done == [("acknowledge", f"mqtt {TOPIC}"), ("shelve", f"mqtt {TOPIC}")]
             gateway.send_signal(signal.SIGTERM)
     letters = [json.loads(line) for line in (tmp_path / "letters.jsonl").read_text().splitlines()]
-    assert [letter["raw"] for letter in letters] == ["poison"]
+    assert {letter["raw"] for letter in letters} == {"poison"}  # once more, where the kill came before its receipt

@@ -19,7 +19,7 @@ from oracle.evaluate import GroundFact
 from oracle.programs import EVERYTHING, NON_RECURSIVE, PAST_ONLY, programs
 from tidelog.plans.compiling.batch import compile_batch
 from tidelog.plans.compiling.compile import compile_program
-from tidelog.plans.data.timeline import POS
+from tidelog.plans.data.timeline import NEG, POS
 from tidelog.plans.diagnostics.errors import ProgramError
 from tidelog.plans.proving.findings import book_of
 from tidelog.plans.proving.guessing import Fact
@@ -72,8 +72,9 @@ def test_a_witness_holds_in_the_oracle(features: str, data: st.DataObject) -> No
     assume(witnesses)
     for witness in witnesses:
         model = oracle_of(program, _ground(witness.facts))
-        for predicate, row, lo, _ in witness.told:
-            begin = plan.timeline.decode_point(lo) if lo > -(2**60) else Fraction(min(fact.low for fact in witness.facts))
+        first = min((Fraction(fact.low) for fact in witness.facts), default=Fraction(0))
+        for predicate, row, lo, hi in witness.told:
+            begin = plan.timeline.decode_point(lo) if lo > NEG else min(first, plan.timeline.decode_point(min(hi, 0)))
             assert model.holds(predicate, row, begin), (witness, begin)
 
 
