@@ -77,5 +77,6 @@ def test_the_module_is_strict(capfd: pytest.CaptureFixture[str], tmp_path: Path)
     use = "\n\ndef place(answer: tidelog.Answer) -> str:\n    each = typed(answer)\n"
     use += '    return each.place if isinstance(each, Ajar) else ""\n'
     assert checked(tmp_path, text + use) == []
-    said = checked(tmp_path, text + use.replace("each.place", "each.count"))
+    other = use.replace("each.place", "each.count") + "\n"  # mypy passes over what has the same size within a second
+    said = checked(tmp_path, text + other)
     assert any("Incompatible return value type" in line for line in said)
