@@ -449,25 +449,20 @@ Module Evaluation (L : LINE) (V : VALUES).
         - intros e0 v0 t0 A0. exact (IHf MaybeThere e0 v0 t0 A0). }
       pose proof (peval_spec result e v A) as Pe.
       destruct m; cbn [is_surely].
-      + rewrite union_holds, orb_true_iff. intros [H|H].
+      { rewrite union_holds, orb_true_iff. intros [H|H].
         * destruct (peval e result) as [| |a]; try discriminate. fold st in H.
           destruct (judged_right N own r fn x f (forget own e) v a true st t Af Fr St H) as [l [U [C T]]].
           exists l. split; auto. split; auto. exists a. auto.
-        * exact (said_so_right k P N (Total own r fn x result f) e v t Va A H).
-      + intros [l [U [C [a [Ea T]]]]]. destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
-        assert (a = b) by congruence. subst b.
-        rewrite others_holds, normal_holds. apply negb_true_iff. fold st.
-        destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto. exfalso.
-        destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
-        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a) in T; [congruence|].
-        apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity.
-      + intros [l [U [C [a [Ea T]]]]]. destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
-        assert (a = b) by congruence. subst b.
-        rewrite others_holds, normal_holds. apply negb_true_iff. fold st.
-        destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto. exfalso.
-        destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
-        rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a) in T; [congruence|].
-        apply measure_permuted, NoDup_Permutation; auto. intros p. rewrite C, C'. reflexivity.
+        * exact (said_so_right k P N (Total own r fn x result f) e v t Va A H). }
+      all: intros [l [U [C [a [Ea T]]]]].
+      all: destruct (peval e result) as [| |b]; [apply always_holds | congruence |].
+      all: assert (a = b) by congruence; subst b.
+      all: rewrite others_holds, normal_holds; apply negb_true_iff; fold st.
+      all: destruct (holds (judged fn own x (forget own e) a false st) t) eqn:H; auto; exfalso.
+      all: destruct (judged_right N own r fn x f (forget own e) v a false st t Af Fr St H) as [l' [U' [C' T']]].
+      all: rewrite (is_total_permuted fn _ (measure (takes fn) own x v l') a) in T; [congruence|].
+      all: apply measure_permuted, NoDup_Permutation; auto.
+      all: intros p; rewrite C, C'; reflexivity.
     - assert (Af : agrees (forget own e) v).
       { apply (forget_agrees own e v v A). intros y _. auto. }
       assert (Fr : free_of own (forget own e)) by (intros y a Ly; eapply forget_not_own; exact Ly).

@@ -221,6 +221,25 @@ Module Formulas (L : LINE) (V : VALUES).
     rewrite mem_around in M. exists t'; auto.
   Qed.
 
+  (** What a formula that looks back rests on is as early as itself. *)
+  Lemma both_back : forall k f g, (looks_back f && looks_back g = true \/ forall u, behind (horizon k) u = false) ->
+    (looks_back f = true \/ forall u, behind (horizon k) u = false) /\
+    (looks_back g = true \/ forall u, behind (horizon k) u = false).
+  Proof. intros k f g [B|B]; auto. apply andb_true_iff in B as [B C]. auto. Qed.
+  Lemma one_back : forall k d r f t t', mem (dist d t t') r = true -> behind (horizon k) t = false ->
+    (looks_back (Diamond d r f) = true \/ forall u, behind (horizon k) u = false) ->
+    (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false.
+  Proof.
+    intros k d r f t t' M H [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B].
+    split; auto. destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate.
+  Qed.
+  Lemma right_back : forall k d r f g, (looks_back (Lasts d r f g) = true \/ forall u, behind (horizon k) u = false) ->
+    looks_back (Diamond d r g) = true \/ forall u, behind (horizon k) u = false.
+  Proof.
+    intros k d r f g [B|B]; auto. left. destruct d; simpl in *; [|discriminate].
+    apply andb_true_iff in B as [B C]. apply andb_true_iff in B as [Z _]. rewrite Z, C. auto.
+  Qed.
+
   Lemma requirements_met : forall m k P N, m <> Surely -> valid k P N ->
     forall f v t, (looks_back f = true \/ forall u, behind (horizon k) u = false) -> behind (horizon k) t = false ->
     sat (reads m P N) N v f t -> forall q, In q (requirements f) -> met (rows k m) v q.
@@ -231,29 +250,17 @@ Module Formulas (L : LINE) (V : VALUES).
       eapply (valid_rows k P N Va m); eauto.
     - destruct (is_equality c) eqn:E; [|contradiction]. destruct I as [<-|[]].
       destruct Sa as [x [y [Ex [Ey C]]]]. apply is_equality_true in C; auto. subst. exists y; auto.
-    - assert (B1 : looks_back f1 = true \/ forall u, behind (horizon k) u = false)
-        by (destruct B as [B|B]; auto; simpl in B; apply andb_true_iff in B; tauto).
-      assert (B2 : looks_back f2 = true \/ forall u, behind (horizon k) u = false)
-        by (destruct B as [B|B]; auto; simpl in B; apply andb_true_iff in B; tauto).
+    - destruct (both_back k f1 f2 B) as [B1 B2].
       apply in_app_or in I as [I|I]; [eapply IHf1 | eapply IHf2]; try apply Sa; eauto.
     - destruct Sa as [t' [M Sa]].
-      assert (H' : (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
-        destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate. }
-      eapply IHf; try apply Sa; try apply H'; auto.
+      destruct (one_back k d r f t t' M H B) as [B' H']. eapply IHf; try apply Sa; auto.
     - destruct (is_empty r) eqn:E; [contradiction|]. destruct (box_time d r t E) as [t' M].
       specialize (Sa t' M).
-      assert (H' : (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
-        destruct (behind (horizon k) t') eqn:F; auto. rewrite (forward r t t' _ Z M F) in H. discriminate. }
-      eapply IHf; try apply Sa; try apply H'; auto.
+      destruct (one_back k d r f t t' M H B) as [B' H']. eapply IHf; try apply Sa; auto.
     - apply (IHf v (snap n t)); auto.
       destruct (behind (horizon k) (snap n t)) eqn:E; auto. rewrite (snap_back _ _ _ E) in H. discriminate.
     - destruct Sa as [t' [M [Sa _]]].
-      assert (H' : (looks_back f2 = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate].
-        apply andb_true_iff in B as [B B2]. apply andb_true_iff in B as [Z _]. split; auto.
-        destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate. }
-      eapply IHf2; try apply Sa; try apply H'; auto.
+      destruct (one_back k d r f2 t t' M H (right_back k d r f1 f2 B)) as [B' H'].
+      eapply IHf2; try apply Sa; auto.
   Qed.
 End Formulas.

@@ -87,30 +87,18 @@ Module Groups (L : LINE) (V : VALUES).
   Proof.
     intros m k P N Hm Va.
     induction f; intros v t B H Sa g I; cbn [totals_in] in I; try contradiction.
-    - assert (B1 : looks_back f1 = true \/ forall u, behind (horizon k) u = false)
-        by (destruct B as [B|B]; auto; simpl in B; apply andb_true_iff in B; tauto).
-      assert (B2 : looks_back f2 = true \/ forall u, behind (horizon k) u = false)
-        by (destruct B as [B|B]; auto; simpl in B; apply andb_true_iff in B; tauto).
+    - destruct (both_back k f1 f2 B) as [B1 B2].
       destruct Sa as [S1 S2]. apply in_app_or in I as [I|I]; [eapply IHf1 | eapply IHf2]; eauto.
     - destruct Sa as [t' [M Sa]].
-      assert (H' : (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
-        destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate. }
-      eapply IHf; try apply Sa; try apply H'; auto.
+      destruct (one_back k d r f t t' M H B) as [B' H']. eapply IHf; try apply Sa; auto.
     - destruct (is_empty r) eqn:E; [contradiction|]. destruct (box_time d r t E) as [t' M].
       specialize (Sa t' M).
-      assert (H' : (looks_back f = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate]. apply andb_true_iff in B as [Z B]. split; auto.
-        destruct (behind (horizon k) t') eqn:F; auto. rewrite (forward r t t' _ Z M F) in H. discriminate. }
-      eapply IHf; try apply Sa; try apply H'; auto.
+      destruct (one_back k d r f t t' M H B) as [B' H']. eapply IHf; try apply Sa; auto.
     - apply (IHf v (snap n t)); auto.
       destruct (behind (horizon k) (snap n t)) eqn:E; auto. rewrite (snap_back _ _ _ E) in H. discriminate.
     - destruct Sa as [t' [M [Sa _]]].
-      assert (H' : (looks_back f2 = true \/ forall u, behind (horizon k) u = false) /\ behind (horizon k) t' = false).
-      { destruct B as [B|B]; auto. destruct d; simpl in B; [|discriminate].
-        apply andb_true_iff in B as [B B2]. apply andb_true_iff in B as [Z _]. split; auto.
-        destruct (behind (horizon k) t') eqn:E; auto. rewrite (forward r t t' _ Z M E) in H. discriminate. }
-      eapply IHf2; try apply Sa; try apply H'; auto.
+      destruct (one_back k d r f2 t t' M H (right_back k d r f1 f2 B)) as [B' H'].
+      eapply IHf2; try apply Sa; auto.
     - destruct I as [<-|[]]. exists t. auto.
     - destruct I as [<-|[]]. exists t. auto.
   Qed.
