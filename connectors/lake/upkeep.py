@@ -23,6 +23,8 @@ _ATTEMPTS = 12
 _PAUSE, _LONGEST = 0.02, 2.0
 """The pauses between two attempts to commit, in seconds; they grow, and are drawn, since others wait, too."""
 
+_DRAWN = random.SystemRandom()
+
 T = TypeVar("T")
 
 
@@ -33,7 +35,7 @@ def insist(work: Callable[[], T]) -> T:
             return work()
         except Conflict:
             longest = min(_LONGEST, _PAUSE * 2**attempt)
-            time.sleep(random.uniform(0, longest))  # noqa: S311 - no secret: two writers are to wait for different lengths
+            time.sleep(_DRAWN.uniform(0, longest))
     return work()
 
 

@@ -51,6 +51,9 @@ class Emission(ABC):
         self.room = Room()
         self.announced = announced
         """The predicates of which what goes on holding may be told by notices (`operators/stores/notices.py`), and how."""
+        self.ahead: int | None = None
+        """Where other outputs are told elsewhere, the least lead of all outputs (encoded): so far each of them is known.
+        None where all are told here. It matters where several outputs are told together."""
 
     @abstractmethod
     def receive(self, predicate: str, facts: Sequence[Fact], frontier: int, notices: Notices | None = None) -> list[Record]:
@@ -65,9 +68,6 @@ class Emission(ABC):
             ended = [(row, since, known) for row, since in self.standing(predicate)]
             answers += self.receive(predicate, (), POS, Notices((), ended) if ended else None)
         return answers
-
-    def wait_for_others(self, ahead: int) -> None:  # noqa: B027 - most tell of an output whatever is known of others
-        """Other outputs are told elsewhere. Of these and its own, the one known least lies so far ahead of the watermark."""
 
     def standing(self, predicate: str) -> list[tuple[Row, int]]:
         """The rows of a predicate that stand, and since when."""

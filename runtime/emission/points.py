@@ -125,7 +125,6 @@ class Points(Emission):
         self._holding = Showing()
         self._passing: list[Shown] = []  # what held at the last point, where all that did held nowhere else
         self._standing: dict[tuple[str, Row], Shown] = {}
-        self._ahead: int | None = None  # how far the outputs are known at least, where some are told elsewhere
         self._already: dict[str, int] = {}  # up to which point others have told of an output, which told some on their own
 
     def arrive(self, points: Sequence[int], watermark: int) -> list[Record]:
@@ -166,11 +165,8 @@ class Points(Emission):
         else:
             self._later.remove(shown[4], shown)
 
-    def wait_for_others(self, ahead: int) -> None:
-        self._ahead = ahead
-
     def finish(self) -> list[Record]:
-        self._ahead = None
+        self.ahead = None
         return super().finish() + self._decided()
 
     def deadline(self, predicate: str) -> int:
@@ -181,8 +177,8 @@ class Points(Emission):
         answers: list[Record] = []
         frontier = min(self.frontiers.values(), default=POS)
         frontier = min(frontier, self._watermark)
-        if self._ahead is not None:  # at the end, what recurs elsewhere may leave points open until all is told
-            frontier = min(frontier, shift(self._watermark, self._ahead)) if self._watermark < POS else NEG
+        if self.ahead is not None:  # at the end, what recurs elsewhere may leave points open until all is told
+            frontier = min(frontier, shift(self._watermark, self.ahead)) if self._watermark < POS else NEG
         while self._points and self._points[0] <= frontier:
             point = heappop(self._points)
             if point > self._seen:

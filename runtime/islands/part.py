@@ -68,7 +68,7 @@ class Part:
     def __init__(self, work: Work) -> None:
         self._bound = StateBound(work.most)
         self._outlet = Exporting(work.plan, work.emit, self._bound, work.exports)
-        self._outlet.emission.wait_for_others(work.ahead)
+        self._outlet.emission.ahead = work.ahead
         self._network = Network(work.plan, self._outlet, self._bound, work.prospects, (), work.exports, work.shared)
         self._bound.watch("answers", self._waiting)
         self._heard: list[tuple[str, Step]] = []

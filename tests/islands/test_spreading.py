@@ -14,7 +14,7 @@ from limits import limits, some_limits
 
 from drawing import drawn
 from oracle.agreement import differences, records_of, runs_of
-from oracle.programs import AWAITING, EVERYTHING, FORWARD, Kind, programs, streams
+from oracle.programs import AWAITING, EVERYTHING, FORWARD, Features, Kind, programs, streams
 from tidelog.plans.compiling.compile import compile_program
 from tidelog.plans.data.facts import Record
 from tidelog.plans.language.parser import parse
@@ -55,10 +55,10 @@ def cut(data: st.DataObject, records: list[Record]) -> list[list[Record]]:
 @drawn(60)
 @given(st.data(), KINDS, st.sampled_from((FORWARD, EVERYTHING, AWAITING)), st.sampled_from(LAYOUTS), some_limits())
 def test_islands_tell_what_the_oracle_says(
-    data: st.DataObject, kind: Kind, features: object, layout: Layout, some: dict[str, int]
+    data: st.DataObject, kind: Kind, features: Features, layout: Layout, some: dict[str, int]
 ) -> None:
     """In all modes, however facts are batched, whatever the limits: the oracle's answers, and one task's order."""
-    program = data.draw(programs(kind, features))  # type: ignore[arg-type]
+    program = data.draw(programs(kind, features))
     facts = data.draw(streams(program, size=10))
     plan = compiled(program)
     batches = cut(data, records_of(plan, facts))
@@ -94,9 +94,9 @@ def test_what_shards_send_comes_in_the_order_of_time() -> None:
 
 @drawn(60)
 @given(st.data(), KINDS, st.sampled_from((FORWARD, EVERYTHING)), st.sampled_from(LAYOUTS))
-def test_points_come_in_order_and_whole(data: st.DataObject, kind: Kind, features: object, layout: Layout) -> None:
+def test_points_come_in_order_and_whole(data: st.DataObject, kind: Kind, features: Features, layout: Layout) -> None:
     """Islands told of a point as soon as each knew its own outputs there, so that points came in turns, and in parts."""
-    program = data.draw(programs(kind, features))  # type: ignore[arg-type]
+    program = data.draw(programs(kind, features))
     plan = compiled(program)
     batches = cut(data, records_of(plan, data.draw(streams(program, size=10))))
     settings = Settings(emit="points")

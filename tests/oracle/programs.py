@@ -23,6 +23,7 @@ from tidelog.plans.tree.syntax import (
     Atom,
     Binary,
     Comparison,
+    ComparisonOperator,
     Conjunction,
     Constant,
     Expression,
@@ -324,8 +325,8 @@ def _negated(draw: st.DrawFn, scene: _Scene) -> Formula:
 def _stated_comparisons(draw: st.DrawFn) -> list[Formula]:
     """Comparisons of constants, and perhaps a value: a body that holds always, or never."""
     values = st.sampled_from(VALUES).map(Constant)
-    operator = draw(st.sampled_from(("=", "!=", "<", "<=", ">", ">=")))
-    found: list[Formula] = [Comparison(operator, draw(values), draw(values))]  # type: ignore[arg-type]
+    operators: tuple[ComparisonOperator, ...] = ("=", "!=", "<", "<=", ">", ">=")
+    found: list[Formula] = [Comparison(draw(st.sampled_from(operators)), draw(values), draw(values))]
     if draw(st.booleans()):
         found.append(Comparison("=", Variable("W"), draw(values)))
     return found

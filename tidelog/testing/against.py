@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from tidelog.plans.data.facts import Record
@@ -62,7 +63,7 @@ def against(new: Plan, old: Plan, seconds: float) -> Against:
     begun = time.process_time()
     coarse = (new.timeline, old.timeline)
     new, old = plans = (refined(new, timeline), refined(old, timeline))
-    beside = Beside(book_of(new), book_of(old), lambda: time.process_time() > begun + seconds * _PROOFS)
+    beside = Beside(book_of(new), book_of(old), partial(_is_past, begun + seconds * _PROOFS))
     names = list(dict.fromkeys([*new.outputs, *old.outputs]))
     found: tuple[list[Comparison], list[Comparison]] = ([], [])
     waiting: list[tuple[int, str]] = []
@@ -74,11 +75,15 @@ def against(new: Plan, old: Plan, seconds: float) -> Against:
     proved = time.process_time()
     for number, (side, name) in enumerate(waiting, 1):
         end = proved + (begun + seconds - proved) * number / len(waiting)
-        finder = _Finder(name, plans[side], plans[1 - side], coarse, lambda: time.process_time() > end)  # noqa: B023
+        finder = _Finder(name, plans[side], plans[1 - side], coarse, partial(_is_past, end))
         found[side].append(finder.comparison())
     places = {name: place for place, name in enumerate(names)}
     one, another = (tuple(sorted(each, key=lambda item: places[item.output])) for each in found)
     return Against(plans, one, another)
+
+
+def _is_past(end: float) -> bool:
+    return time.process_time() > end
 
 
 _NOTHING = Run({}, {})
